@@ -334,8 +334,8 @@ function overviewTab(report) {
     advice.push(tag('li', {}, tag('code', {}, '--profile'), ' of the program, then ',
       tag('code', {}, 'hone report RUN --profile=TRACE'), ': measured times beside these estimates.'));
   return section('summary', 'In short', facts) +
-    section('costs', 'Costliest modules', table('costliest', 'Of the work of a step; * stands for any number', [words('module'),
-      number('estimated ms'), number('share')], costs)) +
+    section('costs', 'Costliest modules', table('costliest', 'Of the work of a step; * stands for any number',
+      [words('module'), number('estimated ms'), number('share')], costs)) +
     section('advice', 'What would help', tag('ul', {}, ...advice)) + measuredSection(report);
 }
 

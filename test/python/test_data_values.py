@@ -1,5 +1,5 @@
-"""What [data] train is given, as hone train and the program find its files: hone train looks for tokens.json beside them
-before there is a program, and reads labels in their order. One table, both over each row.
+"""The files of what [data] train is given, as hone train and the program find them: hone train looks for tokens.json
+beside them before there is a program, and reads labels in their order. One table, both over each row.
 """
 
 from __future__ import annotations

@@ -96,20 +96,26 @@ def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
     assert "resume: compile.chunk-loss 64 (before: not given)\n" in done.stdout
     ready("report", "runs/run", "--profile")  # refuses the report of another program
     assert ready.refusal("train", "--resume", "runs/run", "name=b").startswith("name: a run keeps its name;")
+    # A folder of curves in one that is not there yet.
+    ready("train", "--resume", "runs/run", "steps=16", "tensorboard=curves/run")
+    assert os.listdir(ready.folder / "curves/run")
     # What checkpoints hold cannot change, and the run is left as it was.
     kept = (ready.folder / "runs/run/run.toml").read_text()
     program = (ready.folder / "runs/run/train").read_bytes()
     for change, difference in (
-        ("precision=bf16", ": precision fp32, this program has bf16; expected the same; for its weights alone: --init "),
+        ("precision=bf16", ": precision fp32, this program has bf16; expected the same; for its weights alone: "),
         ("moments=bf16", "/state.safetensors: tensor "),
         ("data.train=data/train-0.npy", ": the run had another file for --data ("),
     ):
         error = ready.refusal("train", "--resume", "runs/run", change)
-        assert error.startswith("runs/run/checkpoints/step-00000015") and difference in error
+        assert error.startswith("runs/run/checkpoints/step-00000016") and difference in error
         hint = "; hone train RUN.toml name=OTHER init=runs/run starts another run from its weights"
         assert error.endswith(hint) == (not change.startswith("data"))
     assert (ready.folder / "runs/run/run.toml").read_text() == kept
     assert (ready.folder / "runs/run/train").read_bytes() == program
+    (ready.folder / "runs/run/train").unlink()
+    error = ready.refusal("train", "--resume", "runs/run")
+    assert error.endswith("runs/run/train: cannot be run: No such file or directory")
 
 
 def test_a_resumed_run_equals_one_that_was_not_stopped(ready) -> None:

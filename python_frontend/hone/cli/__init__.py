@@ -62,8 +62,8 @@ def _run(argv: list[str]) -> int:
     if name in ("-h", "--help"):
         lines = [f"  {command:<10} {text}" for command, text in COMMANDS.items()]
         print("usage: hone COMMAND ...\n\nTrains transformers without Python, by compiling the training step.\n")
-        print("\n".join(lines) + "\n\nhone COMMAND --help tells about each. -v before or behind a command's name prints "
-              "the commands that are\nrun, on stderr.")
+        print("\n".join(lines) + "\n\nhone COMMAND --help tells about each.")
+        print("-v, before COMMAND or behind it, prints the commands that are run, on stderr.")
         return 0
     if name == "--version":
         from ..version import VERSION

@@ -45,7 +45,9 @@ _OURS = {
     "o": "runs/NAME/train",
     "report": "runs/NAME/report",
 }
-_NOT_RUNS = ("help", "help-json", "version", "info", "check", "bench-collectives", "smoke", "emit", "dry-run", "time-phases")
+_NOT_RUNS = (
+    "help", "help-json", "version", "info", "check", "bench-collectives", "smoke", "emit", "dry-run", "time-phases"
+)
 
 Values = dict[str, Any]
 

@@ -67,9 +67,9 @@ def find_data(given: Any, key: str) -> TokenData:
 
 
 def _files_of(value: str, key: str) -> list[str]:
-    """As TokenSource.cpp finds them, since there is no program yet (test_data_values.py compares both): a file, patterns
-    with commas between them, :WEIGHT behind them. What this says of files that are not there, the program says of all
-    other mistakes."""
+    """As TokenSource.cpp finds them, since there is no program yet (test_data_values.py compares both): a file,
+    patterns with commas between them, :WEIGHT behind them. What this says of files that are not there, the program says
+    of all other mistakes."""
     listed = value if os.path.isfile(value) else _WEIGHT.sub("", value)
     names = [listed] if os.path.isfile(listed) else listed.split(",")
     files = []

@@ -89,7 +89,10 @@ def run(
     words = [os.fspath(word) if isinstance(word, Path) else str(word) for word in command]
     show_command(arguments, words)
     out = subprocess.DEVNULL if quiet else None
-    done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
+    try:
+        done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
+    except OSError as error:
+        raise HoneError(f"{words[0]}: cannot be run: {error.strerror}") from None
     *said, last = done.stderr.splitlines() or [""]
     for line in said if done.returncode else [*said, last]:  # warnings
         print(line, file=sys.stderr, end="\n" if line else "")

@@ -91,6 +91,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
     else:
         words, facts, program = _compiled(arguments, file)
     words = [*words, f"--resume={run.checkpoints}"]
+    command = _launch(file, run, words)
     # Before the run's folder is changed: the program knows what its checkpoints hold.
     checked = program.path if program else run.program
     try:
@@ -103,7 +104,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     if old != new:
         (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
-    return _launch(file, run, words)
+    return command
 
 
 def _parser() -> Parser:
@@ -171,7 +172,8 @@ def _start(file: RunFile) -> list[str]:
     if (path / "run.toml").is_file():
         path = open_run(path).weights()
     elif not path.exists():
-        raise HoneError(f"init: no file or folder {path}, expected weights (safetensors), a folder that has some, a run")
+        expected = "expected weights (safetensors), a folder that has some, a run"
+        raise HoneError(f"init: no file or folder {path}, {expected}")
     return [f"--init={path}"]
 
 
