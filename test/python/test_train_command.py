@@ -113,7 +113,16 @@ def test_resume_lists_changes_and_repeats_no_flags(ready) -> None:
         assert error.endswith(hint) == (not change.startswith("data"))
     assert (ready.folder / "runs/run/run.toml").read_text() == kept
     assert (ready.folder / "runs/run/train").read_bytes() == program
-    (ready.folder / "runs/run/train").unlink()
+    # A program of an earlier version, without --check, goes on.
+    (ready.folder / "runs/run/train").rename(ready.folder / "real")
+    older = ready.write(
+        "runs/run/train",
+        '#!/bin/sh\ncase "$*" in\n*--help-json*) ./real --help-json | grep -v \'"check"\' ;;\n'
+        '*--check\\ *) exit 3 ;;\n*) exec ./real "$@" ;;\nesac\n',
+    )
+    older.chmod(0o755)
+    assert "step 17/17" in ready("train", "--resume", "runs/run", "steps=17").stdout
+    older.unlink()
     error = ready.refusal("train", "--resume", "runs/run")
     assert error.endswith("runs/run/train: cannot be run: No such file or directory")
 

@@ -65,7 +65,10 @@ def honec_options() -> dict[str, Option]:
 def program_flags(program: Path | None = None) -> dict[str, Option]:
     """The flags of a training program; without one, of those that honec makes."""
     if program:
-        done = subprocess.run([program, "--help-json"], capture_output=True, text=True)
+        try:
+            done = subprocess.run([program, "--help-json"], capture_output=True, text=True)
+        except OSError as error:
+            raise HoneError(f"{program}: cannot be run: {error.strerror}") from None
         return _options(done.stdout, str(program))
     path = resources() / "train-flags.json"
     try:

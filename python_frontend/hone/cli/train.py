@@ -17,6 +17,7 @@ from .compile import Program, find_package, find_program, install
 from .run_file import EXPORT, RunFile, read_run_file
 from .runs import Run, open_run
 from .token_data import check_vocabulary, find_data, label_input
+from .tools import program_flags
 from .tools import run as run_tool
 
 
@@ -93,12 +94,13 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
     words = [*words, f"--resume={run.checkpoints}"]
     command = _launch(file, run, words)
     # Before the run's folder is changed: the program knows what its checkpoints hold.
-    checked = program.path if program else run.program
-    try:
-        run_tool(arguments, [checked.resolve(), "--check", *_flags(file, run, words)], quiet=True)
-    except HoneError as error:
-        hint = f"; hone train RUN.toml name=OTHER init={run.folder} starts another run from its weights"
-        raise HoneError(f"{error}{hint if program else ''}") from None
+    checked = (program.path if program else run.program).resolve()
+    if "check" in program_flags(checked):  # one of an earlier version refuses later
+        try:
+            run_tool(arguments, [checked, "--check", *_flags(file, run, words)], quiet=True)
+        except HoneError as error:
+            hint = f"; hone train RUN.toml name=OTHER init={run.folder} starts another run from its weights"
+            raise HoneError(f"{error}{hint if program else ''}") from None
     if program:
         _install(program, run)
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
