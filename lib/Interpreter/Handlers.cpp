@@ -126,6 +126,9 @@ void HandlerTable::addShape() {
   on<dist::ConstrainOp>([](dist::ConstrainOp op, const Frame &frame) {
     return frame[op.getOperand()];
   });
+  on<dist::BoundaryOp>([](dist::BoundaryOp op, const Frame &frame) {
+    return frame[op.getOperand()];
+  });
   on<StopGradientOp>([](StopGradientOp op, const Frame &frame) {
     return frame[op.getOperand()];
   });

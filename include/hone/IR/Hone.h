@@ -92,6 +92,9 @@ constexpr llvm::StringLiteral scalar = "scalar";
 constexpr llvm::StringLiteral workingCopy = "working_copy";
 /// Keys or values of the positions that @generate has seen; never saved.
 constexpr llvm::StringLiteral cache = "cache";
+/// What a stage of a pipeline gets from the one before; as a result, the
+/// gradient of that.
+constexpr llvm::StringLiteral boundary = "boundary";
 constexpr llvm::StringLiteral loss = "loss";
 constexpr llvm::StringLiteral gradNorm = "grad_norm";
 constexpr llvm::StringLiteral logits = "logits";

@@ -5,6 +5,75 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DistAssignStages : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "Cuts @forward into the stages of a pipeline";
+  let description = [{
+    The pass runs before `hone-autodiff`. It chooses values of @forward where one stage ends and the next begins, and
+    puts a `dist.boundary` behind each; the module gets `dist.stages`. A stage then reads one value of the stage before.
+
+    - **Where a stage can end.** At a value through which everything computed so far reaches the loss. What no
+      parameter is part of (masks, tables of positions) does not count: `dist-split-stages` gives a copy to each stage
+      that needs it.
+    - **Where it ends.** A dynamic program makes the longest stage as short as possible by the target's roofline: a step
+      of m micro-batches takes all stages once and the longest of them m - 1 times more (Zheng et al., Alpa, 2022).
+      Among equal ones it takes the cuts with the fewest bytes.
+    - **A parameter of several stages** (tied embeddings) belongs to the first of them, which hands it to the others by
+      a `dist.boundary` of its own, and gets their gradients back.
+
+    Errors: fewer values where @forward can be cut than the stages need, with the value that is in the way.
+
+    ```mlir
+    func.func @forward(%w0: tensor<8x8xf32> {hone.kind = "param"}, %w1: tensor<8x8xf32> {hone.kind = "param"}, ...) {
+      %h = hone.dot_general %x, %w0 ...
+      %y = hone.dot_general %h, %w1 ...
+    // hone-opt --dist-assign-stages="stages=2"
+      %h = hone.dot_general %x, %w0 ...
+      %h1 = dist.boundary %h from 0 to 1 : tensor<4x8xf32>
+      %y = hone.dot_general %h1, %w1 ...
+    ```
+  }];
+  let dependentDialects = ["::hone::dist::DistDialect"];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2", "Number of stages">
+  ];
+}
+
+def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
+  let summary = "Gives each stage of a pipeline a module with functions of its own";
+  let description = [{
+    The pass runs after the step phase on a module that `dist-assign-stages` has cut. Each stage s becomes a module
+    `@stages`, with the attributes of the whole and `dist.stage = s`, that holds what the ranks of the stage run:
+
+    - **@accumulate** is the forward and the backward part of the stage for a micro-batch. It takes the output of the
+      stage before (an argument of kind `boundary`) and returns the gradient of that (a result of the same kind). Its
+      own output goes to the next stage, and the gradient comes back, by `dist.turn`.
+    - **@update** updates the stage's parameters. The norm of all gradients is the root of a sum of squares over the
+      stages, and the loss a sum in which only the last stage has a term: `dist.all_reduce` over the axis `pp`.
+    - **@evaluate** is the forward part.
+
+    Values that no parameter is part of are computed by each stage that reads them. A parameter that a stage reads and
+    another owns is a working copy there, and the sum of its gradients an argument of kind `grad` of both stages; the
+    runtime hands the sum to the owner before its update, and the new value back. The owner adds both sums.
+
+    Errors: an op that reads values of two stages other than by a `dist.boundary`.
+
+    ```mlir
+    %h1 = dist.boundary %h from 0 to 1 : tensor<4x8xf32>
+    ...
+    %g0 = dist.boundary %g from 1 to 0 : tensor<4x8xf32>
+    // hone-opt --dist-split-stages
+    module @stage0 attributes {dist.stage = 0 : i64} {
+      func.func @accumulate(...) {
+        %g0 = dist.turn %h to 1 : tensor<4x8xf32>
+    ...
+    module @stage1 attributes {dist.stage = 1 : i64} {
+      func.func @accumulate(%h1: tensor<4x8xf32> {hone.fqn = "stage1", hone.kind = "boundary"}, ...)
+          -> (..., tensor<4x8xf32> {hone.fqn = "stage1", hone.kind = "boundary"}) {
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
+}
+
 def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
   let summary = "Gives every argument a sharding, by a recipe or from a user's annotations";
   let description = [{

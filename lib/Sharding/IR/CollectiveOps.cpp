@@ -27,6 +27,8 @@ SmallVector<AliasPair> AllToAllOp::getReusableOperands() { return {}; }
 SmallVector<AliasPair> ShiftOp::getReusableOperands() { return {}; }
 SmallVector<AliasPair> ShardOp::getReusableOperands() { return {}; }
 SmallVector<AliasPair> WaitOp::getReusableOperands() { return {{0, 0}}; }
+SmallVector<AliasPair> TurnOp::getReusableOperands() { return {}; }
+SmallVector<AliasPair> StageSumOp::getReusableOperands() { return {{0, 0}}; }
 SmallVector<AliasPair> CoordinateOp::getReusableOperands() { return {}; }
 
 //===----------------------------------------------------------------------===//
@@ -151,6 +153,9 @@ LogicalResult WaitOp::verify() {
                          << "', expected an async collective"; // wait_c1
   return success();
 }
+
+LogicalResult TurnOp::verify() { return success(); }
+LogicalResult StageSumOp::verify() { return success(); }
 
 LogicalResult AllGatherOp::verify() {
   if (failed(verifyReaders(*this)))
@@ -336,6 +341,12 @@ Value ShiftOp::createOnBlocks(ImplicitLocOpBuilder &b, Value blocks, int64_t) {
 
 Change WaitOp::getPlacementChange() { return std::nullopt; }
 bool WaitOp::keepsPositions(unsigned) { return true; }
+
+/// The gradient is divided as the value is, and each stage is divided alike.
+Change TurnOp::getPlacementChange() { return std::nullopt; }
+bool TurnOp::keepsPositions(unsigned) { return true; }
+Change StageSumOp::getPlacementChange() { return std::nullopt; }
+bool StageSumOp::keepsPositions(unsigned) { return true; }
 
 Change CoordinateOp::getPlacementChange() {
   return PlacementChange{getAxes(), AxisPlacement::replicated(),

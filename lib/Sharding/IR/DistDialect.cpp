@@ -244,6 +244,17 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return readNetwork(attribute.getValue(), network,
                        [&] { return op->emitOpError(); });
   }
+  for (auto [name, least] : {std::pair(StringRef(stagesAttr), 2),
+                             std::pair(StringRef(stageAttr), 0)}) {
+    if (attribute.getName() != name || !isa<ModuleOp>(op))
+      continue;
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (number && number.getInt() >= least)
+      return success();
+    return op->emitOpError() << "has attribute " << name << " = "
+                             << attribute.getValue() << ", expected an integer "
+                             << "from " << least;
+  }
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
   if (attribute.getName() != shardingsAttr || !shardings ||
       !llvm::all_of(shardings, llvm::IsaPred<ShardingAttr>))

@@ -75,3 +75,11 @@ LogicalResult ConstrainOp::verify() {
   return verifySharding(getSharding(), cast<RankedTensorType>(getType()), *mesh,
                         [&] { return emitOpError(); });
 }
+
+LogicalResult BoundaryOp::verify() {
+  if (getFrom() != getTo() && int64_t(getFrom()) >= 0 && int64_t(getTo()) >= 0)
+    return success(); // boundary_c1
+  return emitOpError("is from stage ")
+         << int64_t(getFrom()) << " to stage " << int64_t(getTo())
+         << ", expected two different stages, numbered from 0";
+}

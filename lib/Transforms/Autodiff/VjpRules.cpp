@@ -319,6 +319,11 @@ static void addShapeRules(RuleTable &t) {
   t.add<dist::ConstrainOp>([](dist::ConstrainOp op, Vjp &v) {
     v.add(op.getOperand(), v.make<dist::ConstrainOp>(v.g, op.getSharding()));
   });
+  t.add<dist::BoundaryOp>([](dist::BoundaryOp op, Vjp &v) {
+    v.add(op.getOperand(),
+          v.make<dist::BoundaryOp>(v.g, op.getToAttr(), op.getFromAttr(),
+                                   op.getParameterAttr()));
+  });
   t.add<TransposeOp>(transposeRule);
   t.add<BroadcastOp>(broadcastRule);
   t.add<SliceOp>(sliceRule);

@@ -31,6 +31,10 @@ constexpr llvm::StringLiteral shardingsAttr = "dist.shardings";
 /// On parameters: what is gathered of them for the forward part is gathered
 /// again for the backward part, and not kept.
 constexpr llvm::StringLiteral regatherAttr = "dist.regather";
+/// On the module: how many stages `dist.boundary` names.
+constexpr llvm::StringLiteral stagesAttr = "dist.stages";
+/// On the module of a stage: its number.
+constexpr llvm::StringLiteral stageAttr = "dist.stage";
 
 /// Whether arguments and results of a kind may be partial sums.
 inline bool mayBePartial(llvm::StringRef kind) { return kind == kind::grad; }

@@ -85,6 +85,75 @@ def Dist_ConstrainOp : Dist_Op<"constrain", [Pure, SameOperandsAndResultType,
   }];
 }
 
+def Dist_BoundaryOp : Dist_Op<"boundary", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<Hone_OpInterface, [
+        "getKernelFamily", "getNumericClass", "getCost", "getReusableOperands", "inferElementState"]>]> {
+  let summary = "Hands a value from one stage of a pipeline to another";
+  let description = [{
+    The op returns its operand, which stage `from` computes and stage `to` reads. It stands in global functions from
+    `dist-assign-stages` to `dist-split-stages`, which gives each stage functions of its own. No other op reads a value
+    of another stage. Autodiff hands the gradient back from `to` to `from`. With `of`, the value is the parameter of that
+    name, of stage `from`, or a cast of it, that `to` reads as well, or on the way back a gradient of it.
+
+    (C1) `from` and `to` are different stages, numbered from 0.
+
+    Example:
+
+    ```mlir
+    %h1 = dist.boundary %h from 0 to 1 : tensor<4x256x768xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, I64Attr:$from, I64Attr:$to, OptionalAttr<StrAttr>:$parameter);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand (`of` $parameter^)? `from` $from `to` $to attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::hone::KernelFamily $cppClass::getKernelFamily() { return ::hone::KernelFamily::view; }
+    ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::copy; }
+    ::hone::OpCost $cppClass::getCost() { return {}; }
+    ::llvm::SmallVector<::hone::AliasPair> $cppClass::getReusableOperands() { return {{0, 0}}; }
+    ::std::optional<::hone::ElementState>
+    $cppClass::inferElementState(::llvm::ArrayRef<::hone::ElementState> operands) {
+      return ::hone::detail::keepState(operands);
+    }
+  }];
+}
+
+def Dist_TurnOp : Dist_LocalOp<"turn", [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>]> {
+  let summary = "Hands a stage's output to the next stage and gets its gradient back";
+  let description = [{
+    The op stands in the function that computes the forward and the backward part of a stage, between the two. The
+    operand is the stage's output. The result is the gradient of the loss with respect to it, which the next stage
+    returns. So what follows from the result is the backward part, and no op of it is before the operand.
+
+    Example:
+
+    ```mlir
+    %g = dist.turn %h to 1 : tensor<4x256x768xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, I64Attr:$to);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "$operand `to` $to attr-dict `:` type($result)";
+}
+
+def Dist_StageSumOp : Dist_LocalOp<"stage_sum", [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>]> {
+  let summary = "Sum of a number over the stages of a pipeline";
+  let description = [{
+    The op returns the sum of the operands of all stages, added in the order of the stages, on each of them. All stages
+    run it. `dist-lower-collectives` makes it a `dist.all_reduce` over the axis `pp`.
+
+    Example:
+
+    ```mlir
+    %s = dist.stage_sum %squares : tensor<f32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatScalar:$operand);
+  let results = (outs Hone_FloatScalar:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
 def Dist_CoordinateOp : Dist_LocalOp<"coordinate", [Dist_PlacementAnswers<[]>]> {
   let summary = "The number of a rank along axes";
   let description = [{

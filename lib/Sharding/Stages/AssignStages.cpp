@@ -1,0 +1,184 @@
+//===- AssignStages.cpp - Cuts the forward part into stages ---------------===//
+
+#include "Sharding/Stages/CutValues.h"
+#include "Sharding/Stages/Partition.h"
+#include "hone/Analysis/Cost/KernelCost.h"
+#include "hone/IR/Locations.h"
+#include "hone/Sharding/IR/Sharding.h"
+#include "hone/Sharding/Passes.h"
+
+namespace hone {
+#define GEN_PASS_DEF_DISTASSIGNSTAGES
+#include "hone/Sharding/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+/// Seconds of `op` in a step: forward, and twice that backward. Ops between
+/// products become parts of few kernels, each of which moves what it makes.
+static double stepSeconds(Operation &op, const TargetDescription &target) {
+  auto hone = dyn_cast<HoneOpInterface>(op);
+  if (!hone || hone.getKernelFamily() == KernelFamily::view)
+    return 0;
+  int64_t bytes = 0;
+  for (Value result : op.getResults())
+    bytes += byteSize(result.getType());
+  KernelTime time = kernelTime({&op}, bytes, target);
+  return 3 * std::max(time.computing, time.moving);
+}
+
+namespace {
+struct DistAssignStages : hone::impl::DistAssignStagesBase<DistAssignStages> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run();
+  LogicalResult cut(func::FuncOp func, const TargetDescription &target);
+};
+} // namespace
+
+/// Hands weights that several stages read from the first of them, which owns
+/// the parameter, to the others. `stageOf` is by op.
+static void handWeights(func::FuncOp func, const Origins &origins,
+                        DenseMap<Operation *, int64_t> &stageOf) {
+  SmallVector<Value> weights;
+  for (BlockArgument argument : func.getArguments())
+    if (origins.of(argument) == Origin::Weight)
+      weights.push_back(argument);
+  for (Operation &op : func.front())
+    for (Value result : op.getResults())
+      if (origins.of(result) == Origin::Weight)
+        weights.push_back(result);
+  // Casts and views of a weight are where their readers are. Of views, each
+  // stage has its own.
+  DenseSet<Operation *> ownViews;
+  auto readers = [&](Value weight) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : weight.getUses())
+      if (use.getOwner()->getNumResults() == 0 ||
+          ownViews.contains(use.getOwner()) ||
+          origins.of(use.getOwner()->getResult(0)) != Origin::Weight)
+        uses.push_back(&use);
+    return uses;
+  };
+  DenseMap<Value, int64_t> owner; // by parameter
+  for (Value weight : weights)
+    for (OpOperand *use : readers(weight)) {
+      int64_t stage = stageOf.lookup(use->getOwner());
+      auto [entry, isNew] =
+          owner.try_emplace(origins.parameterOf(weight), stage);
+      entry->second = std::min(entry->second, stage);
+    }
+  for (Value weight : llvm::reverse(weights)) {
+    BlockArgument parameter = origins.parameterOf(weight);
+    int64_t from = owner.lookup(parameter);
+    Operation *op = weight.getDefiningOp();
+    bool isView = op && !isa<CastOp>(op);
+    OpBuilder builder(func.getContext());
+    if (op)
+      builder.setInsertionPointAfter(op);
+    else
+      builder.setInsertionPointToStart(&func.front());
+    DenseMap<int64_t, Value> copies;
+    for (OpOperand *use : readers(weight)) {
+      int64_t stage = stageOf.lookup(use->getOwner());
+      if (stage == from)
+        continue;
+      Value &copy = copies[stage];
+      if (!copy && isView) {
+        Operation *own = builder.clone(*op);
+        stageOf[own] = stage;
+        ownViews.insert(own);
+        copy = own->getResult(0);
+      } else if (!copy) {
+        copy = builder.create<BoundaryOp>(
+            weight.getLoc(), weight, from, stage,
+            func.getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
+                                              attr::fqn));
+      }
+      use->set(copy);
+    }
+    if (isView && op->use_empty())
+      op->erase();
+  }
+}
+
+LogicalResult DistAssignStages::cut(func::FuncOp func,
+                                    const TargetDescription &target) {
+  Origins origins(func);
+  CutValues found = findCutValues(func, origins);
+  if (int64_t(found.cuts.size()) < stages - 1) {
+    InFlightDiagnostic error =
+        func.emitError("can be cut at ")
+        << found.cuts.size() << " of its values, expected at least "
+        << stages - 1 << " for " << int64_t(stages)
+        << " stages: a stage hands one value to the next";
+    if (found.longest)
+      error.attachNote(found.longest.getLoc())
+          << "this value is read by the last of the ops that cannot be cut "
+             "apart";
+    return error;
+  }
+
+  // Seconds between cuts, and bytes of each.
+  SmallVector<double> seconds(1, 0.0);
+  SmallVector<int64_t> bytes;
+  auto next = found.cuts.begin();
+  for (Operation &op : func.front()) {
+    seconds.back() += stepSeconds(op, target);
+    if (next != found.cuts.end() && next->last == &op) {
+      bytes.push_back(byteSize(next->value.getType()));
+      seconds.push_back(0.0);
+      ++next;
+    }
+  }
+  SmallVector<size_t> chosen = partitionChain(seconds, bytes, stages);
+
+  DenseMap<Operation *, int64_t> stageOf;
+  int64_t stage = 0;
+  for (Operation &op : func.front()) {
+    stageOf[&op] = stage;
+    if (stage + 1 < stages && found.cuts[chosen[stage]].last == &op)
+      ++stage;
+  }
+  handWeights(func, origins, stageOf);
+  for (auto [index, choice] : llvm::enumerate(chosen)) {
+    Value value = found.cuts[choice].value;
+    Operation *last = found.cuts[choice].last;
+    OpBuilder builder(func.getContext());
+    builder.setInsertionPointAfter(last);
+    auto boundary = builder.create<BoundaryOp>(
+        value.getLoc(), value, int64_t(index), index + 1, StringAttr());
+    value.replaceUsesWithIf(boundary, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      bool isOwnResult =
+          isa<func::ReturnOp>(user) && use.getOperandNumber() != 0;
+      return user != boundary && last->isBeforeInBlock(user) && !isOwnResult;
+    });
+  }
+  return success();
+}
+
+LogicalResult DistAssignStages::run() {
+  ModuleOp module = getOperation();
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  if (!forward)
+    return module.emitError("has no function @forward, which stages are cut "
+                            "from: it runs before hone-autodiff");
+  if (stages < 2)
+    return module.emitError("stages is ")
+           << int64_t(stages) << ", expected at least 2";
+  if (!forward.getOps<BoundaryOp>().empty())
+    return forward.emitError("has stages already, expected none");
+  FailureOr<TargetDescription> target = getTarget(module);
+  if (failed(target) || failed(cut(forward, *target)))
+    return failure();
+  module->setAttr(stagesAttr, Builder(&getContext()).getI64IntegerAttr(stages));
+  return success();
+}

@@ -1,0 +1,84 @@
+//===- SplitStages.cpp - A module for each stage of a pipeline ------------===//
+//
+// The functions of a stage are slices of those of the whole: what its results
+// need, up to the borders of the stage.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharding/Stages/StageFunction.h"
+#include "hone/Sharding/Passes.h"
+
+namespace hone {
+#define GEN_PASS_DEF_DISTSPLITSTAGES
+#include "hone/Sharding/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::dist;
+
+namespace {
+struct DistSplitStages : hone::impl::DistSplitStagesBase<DistSplitStages> {
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run();
+};
+} // namespace
+
+/// A module of the attributes of `whole`, for stage `stage` of it.
+static ModuleOp createStage(ModuleOp whole, int64_t stage) {
+  Builder builder(whole.getContext());
+  auto module = ModuleOp::create(whole.getLoc(), stageName(stage));
+  for (NamedAttribute attribute : whole->getAttrs())
+    if (attribute.getName() != stagesAttr &&
+        attribute.getName() != SymbolTable::getSymbolAttrName())
+      module->setAttr(attribute.getName(), attribute.getValue());
+  module->setAttr(stageAttr, builder.getI64IntegerAttr(stage));
+  return module;
+}
+
+LogicalResult DistSplitStages::run() {
+  ModuleOp module = getOperation();
+  auto count = module->getAttrOfType<IntegerAttr>(stagesAttr);
+  if (!count)
+    return module.emitError("has no ")
+           << stagesAttr << ": run dist-assign-stages before dist-split-stages";
+  auto accumulate = module.lookupSymbol<func::FuncOp>("accumulate");
+  auto update = module.lookupSymbol<func::FuncOp>("update");
+  if (!accumulate || !update)
+    return module.emitError("has no functions @accumulate and @update, which "
+                            "stages run");
+  SmallVector<CutFunction> parts;
+  for (func::FuncOp func :
+       {accumulate, module.lookupSymbol<func::FuncOp>("evaluate")})
+    if (func) {
+      FailureOr<CutFunction> part = CutFunction::find(func);
+      if (failed(part))
+        return failure();
+      parts.push_back(std::move(*part));
+    }
+  FailureOr<Owners> owners = Owners::find(parts.front(), count.getInt());
+  if (failed(owners))
+    return failure();
+
+  SmallVector<ModuleOp> made;
+  for (int64_t stage = 0; stage != count.getInt(); ++stage) {
+    made.push_back(createStage(module, stage));
+    for (const CutFunction &part : parts) {
+      FailureOr<func::FuncOp> func = slicePart(part, *owners, stage);
+      if (failed(func))
+        return failure();
+      made.back().push_back(*func);
+    }
+    made.back().push_back(sliceUpdate(update, *owners, stage));
+  }
+  for (func::FuncOp func :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    func.erase();
+  for (ModuleOp stage : made)
+    module.push_back(stage);
+  return success();
+}
