@@ -42,6 +42,8 @@ static FailureOr<Tensors> runOp(Operation *op, const Frame &frame,
     return runBlock(group.getBodyBlock(), inner, {options.mode, nullptr});
   }
   const Handler *handler = handlerTable().find(op->getName());
+  if (!handler && options.exchange)
+    return options.exchange(op, frame.all(op->getOperands()));
   if (!handler)
     return op->emitOpError("has no meaning to the interpreter, expected a "
                            "tensor op of the hone dialect");

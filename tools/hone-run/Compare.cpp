@@ -9,6 +9,8 @@
 #include "HoneRun.h"
 
 #include "hone/Interpreter/Ranks.h"
+#include "hone/Interpreter/Stages.h"
+#include "hone/Sharding/IR/Dist.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/bit.h"
@@ -205,6 +207,28 @@ static bool agreeByDistance(func::FuncOp before, func::FuncOp after,
 // All functions
 //===----------------------------------------------------------------------===//
 
+/// Compares functions with what the stages of a pipeline compute together.
+static int compareWithStages(ArrayRef<func::FuncOp> functions, ModuleOp stages,
+                             const run::CompareOptions &options) {
+  int code = run::ok;
+  for (func::FuncOp func : functions) {
+    FailureOr<Tensors> arguments =
+        randomArguments(func, options.seed, options.mode);
+    if (mlir::failed(arguments))
+      return run::failed;
+    FailureOr<Tensors> before =
+        interpret(func, *arguments, {options.mode, nullptr});
+    FailureOr<Tensors> after =
+        interpretStages(stages, func, *arguments, options.mode);
+    if (mlir::failed(before) || mlir::failed(after))
+      return run::failed;
+    if (!agreeByElement(func.getSymName(), *before, *after, options))
+      code = run::failed;
+  }
+  llvm::outs().flush();
+  return code;
+}
+
 int run::compare(MLIRContext &context, StringRef firstPath,
                  StringRef secondPath, const CompareOptions &options) {
   OwningOpRef<ModuleOp> first = load(context, firstPath);
@@ -215,6 +239,9 @@ int run::compare(MLIRContext &context, StringRef firstPath,
   if (functions.empty())
     return run::failed;
   int code = run::ok;
+  if ((*second)->hasAttr(dist::stagesAttr) &&
+      !second->getOps<ModuleOp>().empty())
+    return compareWithStages(functions, *second, options);
   for (func::FuncOp func : functions) {
     auto other = second->lookupSymbol<func::FuncOp>(func.getSymName());
     if (!other) {

@@ -19,6 +19,10 @@ struct Options {
   Mode mode = Mode::Typed;
   /// Called after each op outside groups, with its results.
   std::function<void(mlir::Operation *, llvm::ArrayRef<Tensor>)> hook;
+  /// Returns the results of an op that others take part in, of its operands.
+  std::function<mlir::FailureOr<Tensors>(mlir::Operation *,
+                                         llvm::ArrayRef<Tensor>)>
+      exchange = {};
 };
 
 /// Runs `func`, a function of one block of hone ops, and returns its results.
