@@ -235,13 +235,32 @@ static LogicalResult verifyHeads(AttentionLike op, Value output) {
   return success();
 }
 
+/// C4 of `hone.attention` but for the shape of the mask.
+template <typename AttentionLike>
+static LogicalResult verifyMasks(AttentionLike op) {
+  size_t known = (op.getMask() ? 1 : 0) + (op.getSegments() ? 1 : 0);
+  if (op.getMasks().size() != known)
+    return op.emitOpError()
+           << "mask has " << op.getMasks().size()
+           << " operands, expected at most a float tensor and then an integer "
+              "tensor";
+  if (!op.getSegments())
+    return success();
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  int64_t keys = shapeOf(op.getKey())[1];
+  if (query[1] != keys)
+    return op.emitOpError() << "has segments of " << query[1] << " queries and "
+                            << keys << " keys, expected as many of both";
+  return expectShape(op, "segments", op.getSegments(), {query[0], query[1]});
+}
+
 /// Checks what attention and its backward op have in common: C1 to C7 of
 /// `hone.attention`.
 template <typename AttentionLike>
 static LogicalResult verifyAttention(AttentionLike op, Value output,
                                      Value lse) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
-  if (failed(verifyHeads(op, output)) ||
+  if (failed(verifyHeads(op, output)) || failed(verifyMasks(op)) ||
       failed(expectShape(op, "lse", lse, {query[0], query[2], query[1]})))
     return failure(); // c1, c2, c4, c3
   bool drops = !op.getDropout().isZero();
@@ -320,11 +339,13 @@ enum AttentionFactor { Batch, QueryPos, Head, KeyPos, Width, ValueWidth };
 static DimensionFactors keyHead() { return DimensionFactors::shared(Head); }
 
 template <typename AttentionLike>
-static DimensionMapping attentionFactors(AttentionLike op) {
+static DimensionMapping attentionFactors(AttentionLike op,
+                                         bool hasSegments = false) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
-  // A causal mask counts positions from the first query.
-  FactorKind positions =
-      op.getCausal() ? FactorKind::Replicate : FactorKind::Parallel;
+  // A causal mask counts positions from the first query, and segments are one
+  // operand for queries and keys.
+  FactorKind positions = op.getCausal() || hasSegments ? FactorKind::Replicate
+                                                       : FactorKind::Parallel;
   DimensionMapping mapping;
   mapping.factors = {{query[0], FactorKind::Parallel},
                      {query[1], positions},
@@ -375,19 +396,37 @@ SmallVector<unsigned> AttentionBwdOp::getRandomFactors() {
   return scoreFactors();
 }
 
+Value hone::detail::additiveMask(ValueRange masks) {
+  bool isFirst =
+      !masks.empty() && isa<FloatType>(getElementTypeOrSelf(masks.front()));
+  return isFirst ? masks.front() : Value();
+}
+
+Value hone::detail::segmentsOf(ValueRange masks) {
+  bool isLast =
+      !masks.empty() && isa<IntegerType>(getElementTypeOrSelf(masks.back()));
+  return isLast ? masks.back() : Value();
+}
+
 static TensorFactors maskDims(Value mask) {
   ArrayRef<int64_t> shape = shapeOf(mask);
   return {shape[0] == 1 ? -1 : Batch, shape[1] == 1 ? -1 : Head, QueryPos,
           KeyPos};
 }
 
+static void addMasks(DimensionMapping &mapping, Value mask, Value segments) {
+  if (mask)
+    mapping.operands.push_back(maskDims(mask));
+  if (segments)
+    mapping.operands.push_back({Batch, KeyPos});
+}
+
 DimensionMapping AttentionOp::getDimensionMapping() {
-  DimensionMapping mapping = attentionFactors(*this);
+  DimensionMapping mapping = attentionFactors(*this, bool(getSegments()));
   mapping.operands = {{Batch, QueryPos, Head, Width},
                       {Batch, KeyPos, keyHead(), Width},
                       {Batch, KeyPos, keyHead(), ValueWidth}};
-  if (getMask())
-    mapping.operands.push_back(maskDims(getMask()));
+  addMasks(mapping, getMask(), getSegments());
   addRandomOperands(mapping, *this);
   mapping.results = {{Batch, QueryPos, Head, ValueWidth},
                      {Batch, Head, QueryPos}};
@@ -416,8 +455,7 @@ DimensionMapping AttentionBwdOp::getDimensionMapping() {
   mapping.factors[QueryPos].kind = FactorKind::Replicate;
   mapping.operands = {output, query,  key,
                       value,  output, {Batch, Head, QueryPos}};
-  if (getMask())
-    mapping.operands.push_back(maskDims(getMask()));
+  addMasks(mapping, getMask(), getSegments());
   addRandomOperands(mapping, *this);
   mapping.results = {query, key, value};
   return mapping;

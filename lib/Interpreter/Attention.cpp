@@ -38,6 +38,9 @@ struct AttentionView {
   double score(int64_t b, int64_t h, int64_t t, int64_t u) const {
     if (in.causal && u > in.first + t)
       return -std::numeric_limits<double>::infinity();
+    if (in.segments &&
+        in.segments->ints()[b * S + t] != in.segments->ints()[b * S + u])
+      return -std::numeric_limits<double>::infinity();
     ArrayRef<double> q = in.query.floats().slice(queryRow(b, t, h), D);
     ArrayRef<double> k = in.key.floats().slice(keyRow(b, u, h), D);
     double sum = 0;

@@ -20,6 +20,7 @@ static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
           frame[op.getKey()],
           frame[op.getValue()],
           frame.optional(op.getMask()),
+          frame.optional(op.getSegments()),
           frame.optional(op.getRng()),
           op.getCausal(),
           op.getScale().convertToDouble(),
@@ -55,7 +56,7 @@ void HandlerTable::addNamed() {
     return attention(frame.specs(op),
                      {frame[op.getQuery()], frame[op.getKey()],
                       frame[op.getValue()], frame.optional(op.getMask()),
-                      /*rng=*/nullptr, /*causal=*/true,
+                      /*segments=*/nullptr, /*rng=*/nullptr, /*causal=*/true,
                       op.getScale().convertToDouble(), /*dropout=*/0,
                       /*salt=*/0, RandomPlace(),
                       frame[op.getFirst()].ints()[0]});

@@ -2,12 +2,18 @@
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
 
 // CHECK-LABEL: @example
-func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: tensor<2x16x2x64xf32>) {
+func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: tensor<2x16x2x64xf32>,
+                   %segments: tensor<2x16xi64>) {
   // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} causal scale 1.250000e-01 : (tensor<2x16x4x64xf32>,
   // CHECK-SAME: tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   %o, %lse = hone.attention %q, %k, %v causal scale 0.125
       : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>,
         tensor<2x4x16xf32>)
+  // CHECK: hone.attention {{.+}} mask %{{.+}} causal scale 1.250000e-01 : (tensor<2x16x4x64xf32>,
+  // CHECK-SAME: tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16xi64>) -> (tensor<2x16x4x64xf32>,
+  %p, %l = hone.attention %q, %k, %v mask %segments causal scale 0.125
+      : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   return
 }
 
@@ -30,6 +36,19 @@ func.func @plain(%q: tensor<1x1x1x8xf32>, %k: tensor<1x3x1x8xf32>, %v: tensor<1x
   // CHECK-SAME: tensor<1x3x1x8xf32>, tensor<1x3x1x8xf32>) -> (tensor<1x1x1x8xf32>, tensor<1x1x1xf32>)
   %o, %lse = hone.attention %q, %k, %v scale 1.0 : (tensor<1x1x1x8xf32>, tensor<1x3x1x8xf32>,
       tensor<1x3x1x8xf32>) -> (tensor<1x1x1x8xf32>, tensor<1x1x1xf32>)
+  return
+}
+
+// CHECK-LABEL: @segments
+func.func @segments(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>, %ids: tensor<2x16xi64>, %key: tensor<3xi64>) {
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %[[IDS:.+]] causal scale 1.000000e+00 :
+  %o, %l = hone.attention %q, %q, %q mask %ids causal scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %{{.+}}, %[[IDS]] rng %{{.+}} scale 1.000000e+00 dropout
+  %p, %n = hone.attention %q, %q, %q mask %m, %ids rng %key scale 1.0 dropout 0.1
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<1x1x16x16xf32>, tensor<2x16xi64>,
+         tensor<3xi64>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   return
 }
 

@@ -89,6 +89,46 @@ func.func @attention_c4(%q: tensor<2x16x4x64xf32>, %m: tensor<16x16xf32>) {
 
 // -----
 
+func.func @attention_c4_segments(%q: tensor<2x16x4x64xf32>, %ids: tensor<1x16xi32>) {
+  // expected-error@+1 {{'hone.attention' op segments has shape [1, 16], expected [2, 16]}}
+  %o, %l = hone.attention %q, %q, %q mask %ids scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<1x16xi32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4_segments_of_keys(%q: tensor<2x16x4x64xf32>, %k: tensor<2x8x4x64xf32>, %ids: tensor<2x16xi32>) {
+  // expected-error@+1 {{'hone.attention' op has segments of 16 queries and 8 keys, expected as many of both}}
+  %o, %l = hone.attention %q, %k, %k mask %ids scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x8x4x64xf32>, tensor<2x16xi32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4_order(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>, %ids: tensor<2x16xi32>) {
+  // expected-error@+1 {{'hone.attention' op mask has 2 operands, expected at most a float tensor and then an integer tensor}}
+  %o, %l = hone.attention %q, %q, %q mask %ids, %m scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16xi32>, tensor<1x1x16x16xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4_two_masks(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>) {
+  // expected-error@+1 {{'hone.attention' op mask has 2 operands, expected at most a float tensor and then an integer tensor}}
+  %o, %l = hone.attention %q, %q, %q mask %m, %m scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<1x1x16x16xf32>,
+         tensor<1x1x16x16xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
 func.func @attention_c5(%q: tensor<2x16x4x64xf32>) {
   // expected-error@+1 {{'hone.attention' op has dropout without rng, expected both or neither}}
   %o, %l = hone.attention %q, %q, %q scale 1.0 dropout 0.1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 from graphs import AROUND_ONE, MAX_ELEMENTS, Graph, Shape, Value, count, tensor
 
 
@@ -119,15 +121,12 @@ class LayerMoves(Graph):
         cos, sin = self.angles(value.shape[1], value.shape[3] // 2)
         return self.rope(value, self.random.choice(("half", "interleaved")), cos, sin)
 
-    def attention(self, q: Value, k: Value, v: Value, causal: bool, mask: Value | None = None,
+    def attention(self, q: Value, k: Value, v: Value, causal: bool, masks: Sequence[Value] = (),
                   dropout: float = 0.0) -> Value:
         """[batch, time, heads, width] of each."""
         (batch, time, heads, width), name = q.shape, self.fresh()
-        result, operands = Value(name, q.shape[:3] + v.shape[3:], q.element), [q, k, v]
-        text, tail = "", ""
-        if mask:
-            operands.append(mask)
-            text += f" mask {mask}"
+        result, operands = Value(name, q.shape[:3] + v.shape[3:], q.element), [q, k, v, *masks]
+        text, tail = f" mask {', '.join(map(str, masks))}" if masks else "", ""
         if dropout:
             operands.append(self.rng())
             text += f" rng {self.rng()}"
@@ -158,6 +157,11 @@ class LayerMoves(Graph):
         closed = self.compare(self.random.choice(("gt", "lt")), rows, cols)
         return self.select(closed, self.constant(shape, -10000.0), self.constant(shape, 0.0))
 
+    def documents(self, batch: int, time: int) -> Value:
+        """Ids of each position, in any order."""
+        rows = [[self.random.randrange(3) for _ in range(time)] for _ in range(batch)]
+        return self.emit(f"constant dense<{rows}>", [], (batch, time), tensor((batch, time), "i64"), "i64")
+
     def move_attention(self) -> Value | None:
         """Heads from slices of a packed projection, or from three of their own."""
         value = self.pick(lambda value: len(value.shape) == 3 and 0 not in value.shape)
@@ -170,11 +174,13 @@ class LayerMoves(Graph):
         if batch * time * sum(widths) > MAX_ELEMENTS or batch * heads * time * time > 4 * MAX_ELEMENTS:
             return None
         q, k, v = self.heads_of(value, widths, width, packed=self.random.random() < 0.6)
-        mask = None
+        masks = []
         if self.random.random() < 0.2:
-            mask = self.reshape(self.pair_mask((time, time)), (1, 1, time, time))
+            masks.append(self.reshape(self.pair_mask((time, time)), (1, 1, time, time)))
+        if self.random.random() < 0.2:
+            masks.append(self.documents(batch, time))
         dropout = 0.25 if self.random.random() < 0.15 else 0.0
-        result = self.attention(q, k, v, self.random.random() < 0.6, mask, dropout)
+        result = self.attention(q, k, v, self.random.random() < 0.6, masks, dropout)
         return self.reshape(result, (batch, time, heads * width))
 
     MOVES = {

@@ -135,7 +135,7 @@ def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction",
     The op recomputes `p = exp(s - lse)` by blocks (Dao et al., 2022). With `z` the dropout factor (0 or `1/(1-p)`) and
     `delta[t] = sum_e grad[t, e] * output[t, e]`, it computes `dv = (p z)^T grad`, `dp = (grad v^T) z`,
     `ds = p (dp - delta)`, `dq = scale * ds k` and `dk = scale * ds^T q`. Gradients of a key head and its value head are
-    sums over the query heads that share it. The mask gets no gradient.
+    sums over the query heads that share it. Masks get no gradient.
 
     (C1) `grad` and `output` have the type of the attention's result, `lse` that of its `lse`, and the other operands
     and attributes are those of the attention. (C2) Results have the types of query, key and value.
@@ -151,18 +151,18 @@ def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction",
   }];
   let arguments = (ins Hone_FloatTensor:$grad, Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,
                        Hone_FloatTensor:$output, Hone_FloatTensor:$lse,
-                       Optional<Hone_FloatTensor>:$mask, Variadic<Hone_Key>:$random,
+                       Variadic<Hone_MaskTensor>:$masks, Variadic<Hone_Key>:$random,
                        UnitAttr:$causal, F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt,
                        OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$query_grad, Hone_FloatTensor:$key_grad, Hone_FloatTensor:$value_grad);
   let assemblyFormat = [{
-    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`mask` $mask^)? (`rng` $random^)? (`causal` $causal^)?
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`mask` $masks^)? (`rng` $random^)? (`causal` $causal^)?
     `scale` $scale (`dropout` $dropout^)? (`salt` $salt^)? (`of` $whole^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = facts # [{
+  let extraClassDeclaration = facts # Hone_AttentionMasks<>.method # [{
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<int64_t> getRandomShape();

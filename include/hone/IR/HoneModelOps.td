@@ -157,7 +157,7 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     The op computes attention for each batch `b` and query head `h`, with the key head `g = h div (H / G)`:
 
     - scores `s[t, u] = scale * sum_d q[b, t, h, d] * k[b, u, g, d] + mask[b, h, t, u]`, and `-inf` where `causal` and
-      `u > t`;
+      `u > t`, or where `segments[b, t] != segments[b, u]`;
     - weights `p = softmax(s)` over `u`, then dropout on `p`;
     - `result[b, t, h, :] = sum_u p[t, u] * v[b, u, g, :]`;
     - `lse[b, h, t]`, the log-sum-exp of `s[t, :]`, for the backward pass.
@@ -165,13 +165,18 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     A row `t` whose scores are all `-inf`, as of a query that is padding, has weights 0, so that its result and its
     gradients are 0, as of PyTorch's scaled_dot_product_attention; its `lse` is `inf`, as of FlashAttention-2.
 
+    `segments` are ids of the documents that a row holds, of any integer type and in any order: positions of one
+    document have one id. They get no gradient. Kernels skip blocks of keys whose ids no query of a block has, so ids
+    that ascend along the positions cost the least.
+
     Dimensions are `[batch, position, head, width]`, the layout of a packed projection. An implementation need not store
     anything of size T x S. Dropout is that of `hone.dropout`; the index of an element is its row-major index in
     `[B, H, T, S]`, for a shard that in `whole`.
 
     (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
-    element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask`, when present, is
-    `[B or 1, H or 1, T, S]`. (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6)
+    element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask` has at most a float tensor
+    `[B or 1, H or 1, T, S]`, which is added, and then an integer tensor `[B, T]`, the `segments`; with these `T = S`.
+    (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6)
     `0 <= dropout < 1`. (C7) The second operand of `rng`, if there is one, and `whole` are `origin` and `whole` of
     `hone.random`, of `[B, H, T, S]`.
 
@@ -181,21 +186,24 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     %o, %lse = hone.attention %q, %k, %v causal scale 0.125
         : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>)
         -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+    %p, %l = hone.attention %q, %k, %v mask %segments causal scale 0.125
+        : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16xi64>)
+        -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,
-                       Optional<Hone_FloatTensor>:$mask, Variadic<Hone_Key>:$random,
+                       Variadic<Hone_MaskTensor>:$masks, Variadic<Hone_Key>:$random,
                        UnitAttr:$causal, F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout, DefaultValuedAttr<I64Attr, "0">:$salt,
                        OptionalAttr<DenseI64ArrayAttr>:$whole);
   let results = (outs Hone_FloatTensor:$result, Hone_FloatTensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^)? (`rng` $random^)? (`causal` $causal^)? `scale` $scale
+    $query `,` $key `,` $value (`mask` $masks^)? (`rng` $random^)? (`causal` $causal^)? `scale` $scale
     (`dropout` $dropout^)? (`salt` $salt^)? (`of` $whole^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = facts # [{
+  let extraClassDeclaration = facts # Hone_AttentionMasks<>.method # [{
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<int64_t> getRandomShape();
@@ -205,7 +213,7 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     ::mlir::Value getOrigin() { return getRandom().size() < 2 ? ::mlir::Value() : getRandom()[1]; }
     ::mlir::MutableOperandRange getOriginMutable();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
-    bool hasOwnElementType(unsigned index) { return index >= 3; } // mask, rng, origin
+    bool hasOwnElementType(unsigned index) { return index >= 3; } // masks, rng, origin
   }];
 }
 

@@ -27,6 +27,8 @@ def Hone_ScaleTensor : StaticShapeTensorOf<[F32]>;
 def Hone_TapTensor : StaticShapeTensorOf<[I32]>;
 // Key of a random op: seed, step, micro-step.
 def Hone_Key : StaticShapeTensorOf<[I64]>;
+// What is added to scores of attention, or ids of segments.
+def Hone_MaskTensor : AnyTypeOf<[Hone_FloatTensor, Hone_IntTensor]>;
 // Index of the first element of a shard (RandomOpInterface).
 def Hone_Origin : Type<Hone_StepScalar.predicate, Hone_StepScalar.summary, "::mlir::RankedTensorType">,
                   BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
@@ -38,6 +40,16 @@ class Hone_Op<string mnemonic, string family, string numericClass, list<Trait> t
     ::hone::NumericClass getNumericClass() { return ::hone::NumericClass::}] # numericClass # [{; }
   }];
   let extraClassDeclaration = facts;
+}
+
+// The operands of `mask` of attention and its gradient.
+class Hone_AttentionMasks {
+  code method = [{
+    /// What is added to the scores, or null.
+    ::mlir::Value getMask() { return ::hone::detail::additiveMask(getMasks()); }
+    /// The ids of the documents of a row, or null.
+    ::mlir::Value getSegments() { return ::hone::detail::segmentsOf(getMasks()); }
+  }];
 }
 
 // getCost of an op with more than one instruction per element: about its FLOPs per element. The integer instructions

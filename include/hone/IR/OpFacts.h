@@ -165,6 +165,10 @@ DimensionMapping elementwiseMapping(mlir::Operation *op);
 /// Operands and results share every dimension but the last, which is whole
 /// (row ops: norms, softmax). `vectors` run along the last dimension.
 DimensionMapping rowMapping(mlir::Operation *op, mlir::ValueRange vectors = {});
+/// Of the operands of `mask` of attention: the floats, which come first, and
+/// the integers, which come last; null where there are none.
+mlir::Value additiveMask(mlir::ValueRange masks);
+mlir::Value segmentsOf(mlir::ValueRange masks);
 /// The shape of result 0.
 llvm::SmallVector<int64_t> shapeOfResult(mlir::Operation *op);
 /// No dimension corresponds to another: nothing may be split.

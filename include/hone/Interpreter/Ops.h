@@ -194,11 +194,12 @@ llvm::Expected<Tensor> crossEntropyBwd(const ResultSpec &result,
 //===-- Attention ---------------------------------------------------------===//
 
 struct AttentionInputs {
-  const Tensor &query; // [B, T, H, D]
-  const Tensor &key;   // [B, S, G, D]
-  const Tensor &value; // [B, S, G, E]
-  const Tensor *mask;  // [B or 1, H or 1, T, S], or null
-  const Tensor *rng;   // null without dropout
+  const Tensor &query;    // [B, T, H, D]
+  const Tensor &key;      // [B, S, G, D]
+  const Tensor &value;    // [B, S, G, E]
+  const Tensor *mask;     // [B or 1, H or 1, T, S], or null
+  const Tensor *segments; // [B, T] with T = S, or null
+  const Tensor *rng;      // null without dropout
   bool causal;
   double scale;
   double dropout;

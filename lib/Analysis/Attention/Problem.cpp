@@ -20,6 +20,7 @@ static AttentionParts readCommon(AttentionLike op) {
   parts.value = op.getValue();
   parts.lse = op.getLse();
   parts.mask = op.getMask();
+  parts.segments = op.getSegments();
   parts.rng = op.getRng();
   parts.origin = op.getOrigin();
   parts.causal = op.getCausal();
@@ -66,6 +67,8 @@ std::string hone::whyNotAsked(const AttentionParts &parts) {
     stream << "has a log-sum-exp of " << statistics << ", expected f32";
   else if (parts.mask)
     stream << "has a mask, expected none but 'causal'";
+  else if (parts.segments)
+    stream << "has segments of packed documents, expected none";
   else if (parts.origin)
     stream << "has the dropout of a part, expected a whole tensor's";
   return why;

@@ -263,7 +263,7 @@ void Effects::visitAttention(AttentionOp op) {
   };
   Value operands[] = {op.getQuery(), op.getKey(), op.getValue()};
   if (!llvm::all_of(operands, isWidth) ||
-      (op.getMask() && touches(op.getMask())))
+      llvm::any_of(op.getMasks(), [&](Value mask) { return touches(mask); }))
     refuse(op, "an op that would attend to padding");
   needsZero(op.getQueryMutable(), {width});
   needsZero(op.getKeyMutable(), {width});

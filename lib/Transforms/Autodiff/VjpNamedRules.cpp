@@ -50,7 +50,7 @@ static void attentionRule(AttentionOp op, Vjp &v) {
   Value q = op.getQuery(), k = op.getKey(), x = op.getValue();
   auto bwd = v.builder.create<AttentionBwdOp>(
       v.loc, TypeRange{q.getType(), k.getType(), x.getType()}, v.g, q, k, x,
-      op.getResult(), op.getLse(), op.getMask(), op.getRandom(),
+      op.getResult(), op.getLse(), op.getMasks(), op.getRandom(),
       op.getCausalAttr(), op.getScaleAttr(), op.getDropoutAttr(),
       op.getSaltAttr(), op.getWholeAttr());
   v.add(q, bwd.getQueryGrad());

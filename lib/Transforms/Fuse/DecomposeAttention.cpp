@@ -46,6 +46,7 @@ public:
     if constexpr (std::is_same_v<AttentionLike, DecodeAttentionOp>) {
       first = op.getFirst();
     } else {
+      segments = op.getSegments();
       rng = op.getRng();
       origin = op.getOrigin();
       whole = op.getWholeAttr();
@@ -79,6 +80,7 @@ private:
   Value again(int64_t number, llvm::function_ref<Value()> make);
   Value everyScore(Value x);
   Value hideLaterKeys(Value x);
+  Value hideOtherSegments(Value x);
   Value drop(Value x);
   Value operandOf(Value x);
   /// The softmax of scores s, and for each row the largest and the sum of
@@ -96,7 +98,7 @@ private:
   Type low, wide;          ///< of operands, and of what is computed
   int64_t keyHeads;        ///< G, of H
   Value query, key, value; ///< [B, G, H/G T, D], [B, G, S, D], [B, G, S, E]
-  Value mask, rng, origin; ///< or null
+  Value mask, segments, rng, origin; ///< or null
   Value first;             ///< position of query 0 among the keys; null: 0
   DenseI64ArrayAttr whole; ///< or null
   bool causal;
@@ -196,11 +198,25 @@ Value Decomposer::hideLaterKeys(Value x) {
   return b.create<SelectOp>(isSeen, x, r.splat(r.full, minusInfinity));
 }
 
+/// -inf for keys of other segments than the query's.
+Value Decomposer::hideOtherSegments(Value x) {
+  RankedTensorType ids = r.full.clone(typeOf(segments).getElementType());
+  auto along = [&](int64_t dim) {
+    return b.create<BroadcastOp>(ids, segments,
+                                 b.getDenseI64ArrayAttr({0, dim}));
+  };
+  Value isSame = b.create<CmpOp>(r.full.clone(b.getI1Type()), CmpPredicate::eq,
+                                 along(2), along(3));
+  return b.create<SelectOp>(isSame, x, r.splat(r.full, minusInfinity));
+}
+
 /// s[b, h, t, u], scaled and masked, of the products of query and key.
 Value Decomposer::scores(Value dots) {
   Value s = scaled(byHead(dots));
   if (mask)
     s = r.add(s, everyScore(mask));
+  if (segments)
+    s = hideOtherSegments(s);
   return causal ? hideLaterKeys(s) : s;
 }
 

@@ -152,6 +152,11 @@ static Value withoutFactor(Value value, double &scale,
 // Patterns
 //===----------------------------------------------------------------------===//
 
+/// One value, or none where it is null.
+static ValueRange withoutNull(const Value &value) {
+  return value ? ValueRange(value) : ValueRange();
+}
+
 namespace {
 /// dropout(softmax(scores)) v
 struct AttentionOfProducts : OpRewritePattern<DotGeneralOp> {
@@ -204,7 +209,7 @@ struct CausalOfMask : OpRewritePattern<AttentionOp> {
     if (!isCausalMask(op.getMask()))
       return rewriter.notifyMatchFailure(op, "mask is not causal");
     rewriter.modifyOpInPlace(op, [&] {
-      op.getMaskMutable().clear();
+      op.getMasksMutable().assign(withoutNull(op.getSegments()));
       op.setCausal(true);
     });
     return success();
@@ -320,7 +325,7 @@ AttentionOfProducts::matchAndRewrite(DotGeneralOp op,
       op.getLoc(),
       TypeRange{type.clone({q[0], q[1], q[2], shapeOf(value)[3]}),
                 type.clone({q[0], q[2], q[1]})},
-      query, key, value, mask, random,
+      query, key, value, withoutNull(mask), random,
       scores->causal ? rewriter.getUnitAttr() : UnitAttr(),
       rewriter.getF64FloatAttr(scores->scale),
       dropout ? dropout.getPAttr() : rewriter.getF64FloatAttr(0.0),

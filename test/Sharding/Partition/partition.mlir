@@ -261,6 +261,37 @@ func.func @key_heads(%q: tensor<2x6x4x8xf32> {dist.sharding = #dist.sharding<{},
 
 // -----
 
+// Segments go with the batch, and are the same on all ranks that divide heads.
+dist.mesh @mesh [<"dp" = 2>, <"tp" = 2>]
+// CHECK-LABEL: @segments(
+// CHECK-NEXT: hone.attention {{.+}} mask %{{.+}} causal scale 5.000000e-01 : (tensor<2x6x2x8xf32>, {{.+}}, tensor<2x6xi32>)
+// CHECK-NOT: dist.
+// CHECK: return
+func.func @segments(%q: tensor<4x6x4x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {"tp"}, {}>},
+                    %ids: tensor<4x6xi32> {dist.sharding = #dist.sharding<{"dp"}, {}>}) -> tensor<4x6x4x8xf32> {
+  %o, %lse = hone.attention %q, %q, %q mask %ids causal scale 0.5
+      : (tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6xi32>)
+      -> (tensor<4x6x4x8xf32>, tensor<4x4x6xf32>)
+  return %o : tensor<4x6x4x8xf32>
+}
+
+// -----
+
+// Ids along positions that are divided are gathered: a query may see any key, causal or not.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @divided_segments(
+// CHECK: dist.all_gather {{.+}} : tensor<4x3xi32> -> tensor<4x6xi32>
+// CHECK: hone.attention {{.+}} : (tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6xi32>)
+func.func @divided_segments(%q: tensor<4x6x4x8xf32> {dist.sharding = #dist.sharding<{}, {"tp"}, {}, {}>},
+                            %ids: tensor<4x6xi32> {dist.sharding = #dist.sharding<{}, {"tp"}>}) -> tensor<4x6x4x8xf32> {
+  %o, %lse = hone.attention %q, %q, %q mask %ids scale 0.5
+      : (tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6xi32>)
+      -> (tensor<4x6x4x8xf32>, tensor<4x4x6xf32>)
+  return %o : tensor<4x6x4x8xf32>
+}
+
+// -----
+
 // Of two partial sums that are added, one is so along fewer axes: their sum is reduced once, along all.
 dist.mesh @mesh [<"a" = 2>, <"b" = 2>]
 // CHECK-LABEL: @sum_along_more

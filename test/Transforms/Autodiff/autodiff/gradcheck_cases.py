@@ -391,7 +391,7 @@ def cross_entropy() -> Iterable[Case]:
 
 
 def attention() -> Iterable[Case]:
-    cases = [  # B, T, S, H, G, D, E, causal, mask, dropout
+    cases = [  # B, T, S, H, G, D, E, causal, mask, dropout, and ids of documents
         (1, 3, 3, 1, 1, 2, 2, True, None, False), (2, 4, 4, 2, 2, 3, 3, True, None, False),
         (2, 4, 4, 4, 2, 3, 3, True, None, False),
         (2, 3, 5, 2, 1, 3, 4, False, None, False), (1, 1, 1, 1, 1, 1, 1, False, None, False),
@@ -399,15 +399,22 @@ def attention() -> Iterable[Case]:
         (2, 4, 4, 2, 1, 3, 3, True, (1, 1), False), (2, 3, 3, 2, 2, 2, 2, True, None, True),
         (2, 3, 4, 4, 2, 2, 3, False, (2, 1), True),
         (0, 3, 3, 2, 2, 2, 2, True, None, False), (1, 0, 3, 1, 1, 2, 2, False, None, False),
-        (1, 5, 5, 3, 3, 4, 4, True, (1, 3), False)]
-    for B, T, S, H, G, D, E, causal, mask, drop in cases:
+        (1, 5, 5, 3, 3, 4, 4, True, (1, 3), False),
+        (2, 4, 4, 2, 1, 3, 3, True, None, False, [[0, 0, 1, 1], [0, 1, 1, 2]]),
+        (1, 5, 5, 2, 2, 2, 3, False, (1, 2), True, [[4, -1, 4, -1, 4]])]
+    for B, T, S, H, G, D, E, causal, mask, drop, *documents in cases:
         q, k, v, o = tensor((B, T, H, D)), tensor((B, S, G, D)), tensor((B, S, G, E)), tensor((B, T, H, E))
         arguments = [floats((B, T, H, D), "q"), floats((B, S, G, D), "k"), floats((B, S, G, E), "v")]
-        words, types = "", [q, k, v]
+        masks, lines, types = [], [], [q, k, v]
         if mask:
             types.append(tensor((*mask, T, S)))
             arguments.append(("m", types[-1], ""))
-            words += " mask %m"
+            masks.append("%m")
+        for ids_of_rows in documents:
+            types.append(tensor((B, T), "i64"))
+            lines.append(f"%ids = hone.constant dense<{ids_of_rows}> : {types[-1]}")
+            masks.append("%ids")
+        words = f" mask {', '.join(masks)}" if masks else ""
         if drop:
             types.append("tensor<3xi64>")
             arguments.append(KEY)
@@ -415,8 +422,8 @@ def attention() -> Iterable[Case]:
         words += " causal" if causal else ""
         words += " scale 0.7" + (" dropout 0.3 salt 5" if drop else "")
         yield Case(tuple(arguments),
-                   (f"%y, %l = hone.attention %q, %k, %v{words} : ({', '.join(types)}) -> "
-                    f"({o}, {tensor((B, H, T))})",), "y", o)
+                   (*lines, f"%y, %l = hone.attention %q, %k, %v{words} : ({', '.join(types)}) -> "
+                    f"({o}, {tensor((B, H, T))})"), "y", o)
 
 
 def rope() -> Iterable[Case]:

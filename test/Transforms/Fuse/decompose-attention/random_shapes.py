@@ -1,7 +1,8 @@
 """Prints functions of attention and its gradient in random shapes: random_shapes.py COUNT SEED.
 
 Sizes from 1 on, query heads that share key heads, more or fewer keys than queries, widths of keys and values that differ;
-causal or not; dropout; a mask per batch, per head, for all or none, given or a window of positions made in the graph.
+causal or not; dropout; a mask per batch, per head, for all or none, given or a window of positions made in the graph;
+documents, where there are as many keys as queries.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def window(pairs: tuple[int, int], reach: int) -> list[str]:
 
 
 def function(name: str, pick: random.Random) -> str:
-    batch, queries, keys = pick.choice((1, 2, 3)), pick.choice((1, 2, 5, 17)), pick.choice((1, 3, 5, 18))
+    batch, queries, keys = pick.choice((1, 2, 3)), pick.choice((1, 2, 5, 17)), pick.choice((1, 3, 5, 17, 18))
     groups, repeat = pick.choice((1, 2, 3)), pick.choice((1, 1, 2, 4))
     width, out = pick.choice((1, 4, 7)), pick.choice((1, 4, 6))
     heads = groups * repeat
@@ -48,9 +49,14 @@ def function(name: str, pick: random.Random) -> str:
         arguments.append(("m", masked))
     elif mask:
         body += window((queries, keys), pick.choice((0, 2, 9)))
-    words, more = "", []
+    masks, more = [], []
     if mask:
-        words, more = " mask %m", [tensor(masked)]
+        masks, more = ["%m"], [tensor(masked)]
+    if queries == keys and pick.random() < 0.7:
+        rows = [[pick.randrange(3) for _ in range(keys)] for _ in range(batch)]
+        body.append(f"%ids = hone.constant dense<{rows}> : {tensor((batch, keys), 'i32')}")
+        masks, more = [*masks, "%ids"], [*more, tensor((batch, keys), "i32")]
+    words = f" mask {', '.join(masks)}" if masks else ""
     tail = " causal" if pick.random() < 0.5 else ""
     tail += f" scale {pick.choice((1.0, 0.5, 0.375, -0.25))}"
     if pick.random() < 0.4:

@@ -50,6 +50,26 @@ func.func @dropout_and_mask(%q: tensor<2x9x3x8xf32>, %k: tensor<2x7x1x8xf32>, %g
       : tensor<2x9x3x8xf32>, tensor<2x3x9xf32>, tensor<2x9x3x8xf32>, tensor<2x7x1x8xf32>, tensor<2x7x1x8xf32>
 }
 
+// Documents of a row, in any order of ids; beside a mask and dropout.
+func.func @segments(%q: tensor<2x9x4x8xf32>, %k: tensor<2x9x2x8xf32>, %g: tensor<2x9x4x8xf32>, %m: tensor<1x4x9x9xf32>)
+    -> (tensor<2x9x4x8xf32>, tensor<2x4x9xf32>, tensor<2x9x4x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x2x8xf32>,
+        tensor<2x9x4x8xf32>, tensor<2x4x9xf32>) {
+  %ids = hone.constant dense<[[0, 0, 0, 1, 1, 2, 3, 3, 3], [7, 7, -1, -1, 7, 7, 7, 2, 2]]> : tensor<2x9xi64>
+  %key = hone.constant dense<[81985529216486895, 7, 2]> : tensor<3xi64>
+  %o, %l = hone.attention %q, %k, %k mask %ids causal scale 0.5
+      : (tensor<2x9x4x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9xi64>)
+      -> (tensor<2x9x4x8xf32>, tensor<2x4x9xf32>)
+  %dq, %dk, %dv = hone.attention_bwd %g, %q, %k, %k, %o, %l mask %ids causal scale 0.5
+      : (tensor<2x9x4x8xf32>, tensor<2x9x4x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x4x8xf32>,
+         tensor<2x4x9xf32>, tensor<2x9xi64>) -> (tensor<2x9x4x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x2x8xf32>)
+  %p, %n = hone.attention %q, %k, %k mask %m, %ids rng %key scale 0.5 dropout 0.3 salt 4
+      : (tensor<2x9x4x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x2x8xf32>, tensor<1x4x9x9xf32>, tensor<2x9xi64>,
+         tensor<3xi64>) -> (tensor<2x9x4x8xf32>, tensor<2x4x9xf32>)
+  return %o, %l, %dq, %dk, %dv, %p, %n
+      : tensor<2x9x4x8xf32>, tensor<2x4x9xf32>, tensor<2x9x4x8xf32>, tensor<2x9x2x8xf32>, tensor<2x9x2x8xf32>,
+        tensor<2x9x4x8xf32>, tensor<2x4x9xf32>
+}
+
 // The second half of the heads: what dropout draws is that of the whole.
 func.func @part(%q: tensor<2x9x3x8xf32>, %g: tensor<2x9x3x8xf32>)
     -> (tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>, tensor<2x9x3x8xf32>) {

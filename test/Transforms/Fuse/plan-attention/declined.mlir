@@ -30,6 +30,18 @@ module attributes {hone.target = "cuda sm_90"} {
 // -----
 
 module attributes {hone.target = "cuda sm_90"} {
+  func.func @packed(%q: tensor<2x24x4x16xbf16>, %ids: tensor<2x24xi64>) -> tensor<2x24x4x16xbf16> {
+    // expected-remark@below {{attention in parts: it has segments of packed documents, expected none}}
+    %o, %l = hone.attention %q, %q, %q mask %ids causal scale 1.0
+        : (tensor<2x24x4x16xbf16>, tensor<2x24x4x16xbf16>, tensor<2x24x4x16xbf16>, tensor<2x24xi64>)
+        -> (tensor<2x24x4x16xbf16>, tensor<2x4x24xf32>)
+    return %o : tensor<2x24x4x16xbf16>
+  }
+}
+
+// -----
+
+module attributes {hone.target = "cuda sm_90"} {
   func.func @narrow_statistics(%q: tensor<2x24x4x16xbf16>) -> tensor<2x24x4x16xbf16> {
     // expected-remark@below {{attention in parts: it has a log-sum-exp of bf16, expected f32}}
     %o, %l = hone.attention %q, %q, %q scale 1.0
