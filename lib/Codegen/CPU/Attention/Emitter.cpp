@@ -138,14 +138,51 @@ void AttentionEmitter::forKeyBlocks(Tile tile,
     end = min(end, positionOf(add(tile.firstQuery, sizes.queries)));
   bool wholeBlocks = op.keys % sizes.keys == 0 && !first &&
                      (!op.causal || sizes.queries % sizes.keys == 0);
+  IdRange queries;
+  if (op.segments)
+    queries = idRange(tile.batch, tile.firstQuery, tile.queries);
   loop(constant(0), end, sizes.keys, [&](Value firstKey) {
     tile.firstKey = firstKey;
     tile.keys = wholeBlocks ? constant(sizes.keys)
                             : min(constant(sizes.keys), sub(end, firstKey));
+    InsertionGuard guard(*this);
+    if (op.segments)
+      enterTileOfSegments(tile, queries);
     if (op.mask)
       packMask(tile);
     body(tile);
   });
+}
+
+/// Ranges of ids that do not meet have no id in common, whatever their order.
+void AttentionEmitter::enterTileOfSegments(Tile &tile, IdRange queries) {
+  auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) {
+    return create<arith::CmpIOp>(predicate, a, b);
+  };
+  IdRange keys = idRange(tile.batch, tile.firstKey, tile.keys);
+  Value least = create<arith::MinSIOp>(queries.least, keys.least);
+  Value largest = create<arith::MaxSIOp>(queries.largest, keys.largest);
+  tile.isMixed = compare(arith::CmpIPredicate::ne, least, largest);
+  Value meet = create<arith::AndIOp>(
+      compare(arith::CmpIPredicate::sle, queries.least, keys.largest),
+      compare(arith::CmpIPredicate::sle, keys.least, queries.largest));
+  auto ifOp = create<scf::IfOp>(meet, /*withElseRegion=*/false);
+  setInsertionPointToStart(ifOp.thenBlock());
+}
+
+AttentionEmitter::IdRange AttentionEmitter::idRange(Value batch, Value first,
+                                                    Value count) {
+  auto idAt = [&](Value position) -> Value {
+    return create<memref::LoadOp>(op.segments, ValueRange{batch, position});
+  };
+  Value id = idAt(first);
+  Values range = loop(add(first, 1), add(first, count), 1, {id, id},
+                      [&](Value position, ValueRange carried) -> Values {
+                        Value id = idAt(position);
+                        return {create<arith::MinSIOp>(carried[0], id),
+                                create<arith::MaxSIOp>(carried[1], id)};
+                      });
+  return {range[0], range[1]};
 }
 
 Value AttentionEmitter::keysBefore(const Tile &tile, Value columnEnd) {
@@ -269,15 +306,45 @@ void AttentionEmitter::packMask(const Tile &tile) {
   });
 }
 
+/// Ids of the queries of a panel; lanes past the end repeat the last query.
+BlockBuilder::Values AttentionEmitter::queryIds(const Tile &tile,
+                                                const Panel &panel) {
+  Type id = cast<MemRefType>(op.segments.getType()).getElementType();
+  auto type = VectorType::get(kernelLanes, id);
+  Values ids;
+  for (Value column : panel.columns) {
+    Value row = add(tile.firstQuery, column);
+    SmallVector<Value> at = {tile.batch, row};
+    if (op.queries % kernelLanes == 0) {
+      ids.push_back(create<vector::LoadOp>(type, op.segments, at));
+      continue;
+    }
+    Value last = create<memref::LoadOp>(
+        op.segments, ValueRange{tile.batch, constant(op.queries - 1)});
+    ids.push_back(create<vector::MaskedLoadOp>(
+        type, op.segments, at, firstLanes(sub(constant(op.queries), row)),
+        broadcast(last)));
+  }
+  return ids;
+}
+
 void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
-  if (!op.mask && !op.causal)
+  if (!op.mask && !op.causal && !op.segments)
     return;
   Value minusInfinity = splat(-std::numeric_limits<float>::infinity());
   forQueryPanels(tile, [&](const Panel &panel) {
     auto maskPanel = [&] {
+      Values ids;
+      if (op.segments)
+        ids = queryIds(tile, panel);
       loop(constant(0), panel.keys, 1, [&](Value key) {
-        Value position = broadcast(
-            create<arith::IndexCastOp>(getI32Type(), add(tile.firstKey, key)));
+        Value place = add(tile.firstKey, key);
+        Value position =
+            broadcast(create<arith::IndexCastOp>(getI32Type(), place));
+        Value id;
+        if (op.segments)
+          id = broadcast(create<memref::LoadOp>(op.segments,
+                                                ValueRange{tile.batch, place}));
         for (int64_t v = 0; v < panel.vectors; ++v) {
           Value score = load(scores, key, panel.columns[v]);
           if (op.mask)
@@ -287,6 +354,11 @@ void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
                                                position, panel.positions[v]);
             score = create<arith::SelectOp>(seen, score, minusInfinity);
           }
+          if (op.segments) {
+            Value isSame =
+                create<arith::CmpIOp>(arith::CmpIPredicate::eq, id, ids[v]);
+            score = create<arith::SelectOp>(isSame, score, minusInfinity);
+          }
           store(score, scores, key, panel.columns[v]);
         }
       });
@@ -294,11 +366,15 @@ void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
     if (op.mask)
       return maskPanel();
     // Only a tile on the diagonal holds keys after some query of the panel.
-    Value lastKey = add(add(tile.firstKey, panel.keys), -1);
-    Value onDiagonal =
-        create<arith::CmpIOp>(arith::CmpIPredicate::sgt, lastKey,
-                              positionOf(add(tile.firstQuery, panel.column)));
-    auto ifOp = create<scf::IfOp>(onDiagonal, /*withElseRegion=*/false);
+    Value hides = tile.isMixed;
+    if (op.causal) {
+      Value lastKey = add(add(tile.firstKey, panel.keys), -1);
+      Value onDiagonal =
+          create<arith::CmpIOp>(arith::CmpIPredicate::sgt, lastKey,
+                                positionOf(add(tile.firstQuery, panel.column)));
+      hides = hides ? create<arith::OrIOp>(hides, onDiagonal) : onDiagonal;
+    }
+    auto ifOp = create<scf::IfOp>(hides, /*withElseRegion=*/false);
     InsertionGuard guard(*this);
     setInsertionPointToStart(ifOp.thenBlock());
     maskPanel();

@@ -25,9 +25,9 @@ struct Attention {
   RandomPart scores;
   std::array<int64_t, 3> scoreStrides; ///< of those numbers, for b, h and t
   int64_t salt;                        ///< of dropout
-  // Buffers. Null: mask, rng, origin or first that the op does not have, a
-  // result not expected, or an operand of the other direction.
-  mlir::Value query, key, value, mask, rng, origin, first;
+  // Buffers. Null: mask, segments, rng, origin or first that the op does not
+  // have, a result not expected, or an operand of the other direction.
+  mlir::Value query, key, value, mask, segments, rng, origin, first;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;
   /// Where gradients of keys and values are summed: these results themselves,
@@ -55,6 +55,9 @@ struct Tile {
   mlir::Value batch, head, group;
   mlir::Value firstQuery, queries; ///< `queries` of the block exist
   mlir::Value firstKey, keys;      ///< `keys` of the block are needed
+  /// i1: some query and key may be of different segments; null without
+  /// segments.
+  mlir::Value isMixed;
 };
 
 /// One or two vectors of queries of a tile.
@@ -113,7 +116,8 @@ protected:
   mlir::Value blockQueries(mlir::Value firstQuery);
   /// The row of one head of `lse`.
   Matrix lseRow(const Tile &tile);
-  /// Calls `body` with each block of keys that the queries of `tile` meet.
+  /// Calls `body` with each block of keys that the queries of `tile` meet, but
+  /// for blocks without a key of their segments.
   void forKeyBlocks(Tile tile, llvm::function_ref<void(const Tile &)> body);
   /// Keys of the tile that the queries before column `columnEnd` may see.
   mlir::Value keysBefore(const Tile &tile, mlir::Value columnEnd);
@@ -127,7 +131,8 @@ protected:
                     const Matrix &right, const Matrix &rescale);
   void forQueryPanels(const Tile &tile,
                       llvm::function_ref<void(const Panel &)> body);
-  /// Adds the mask to `scores` and hides keys after their query.
+  /// Adds the mask to `scores` and hides keys after their query or of another
+  /// segment.
   void maskScores(const Tile &tile, const Matrix &scores);
   /// Calls `body(at, carried)` for each key of a panel. `init` is carried
   /// along.
@@ -137,6 +142,14 @@ protected:
   mlir::Value dropout(mlir::Value value, mlir::Value word);
 
 private:
+  /// The least and the largest of some ids of segments.
+  struct IdRange {
+    mlir::Value least, largest;
+  };
+  IdRange idRange(mlir::Value batch, mlir::Value first, mlir::Value count);
+  /// Begins the code of a tile whose keys share a segment with its queries.
+  void enterTileOfSegments(Tile &tile, IdRange queries);
+  Values queryIds(const Tile &tile, const Panel &panel);
   Panel makePanel(const Tile &tile, mlir::Value column, int64_t vectors);
   void packMask(const Tile &tile);
 

@@ -122,11 +122,12 @@ void ForwardEmitter::softmax(const Tile &tile) {
     for (int64_t v = 0; v < panel.vectors; ++v) {
       Value column = panel.columns[v];
       store(maxima[v], largest, zero, column);
-      // A mask may hide every key so far: e^(-inf - 0) is then the 0 that
-      // e^(-inf - -inf) is not.
-      Value none = op.mask ? create<arith::CmpFOp>(arith::CmpFPredicate::OEQ,
-                                                   maxima[v], splat(-infinity))
-                           : Value();
+      // A mask or segments may hide every key so far: e^(-inf - 0) is then the
+      // 0 that e^(-inf - -inf) is not.
+      Value none;
+      if (op.mask || op.segments)
+        none = create<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maxima[v],
+                                     splat(-infinity));
       offset.push_back(
           none ? create<arith::SelectOp>(none, splat(0.0f), maxima[v])
                : maxima[v]);

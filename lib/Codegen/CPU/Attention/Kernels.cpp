@@ -129,6 +129,7 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
     attention.result = arguments.result(op.getResult());
     return attention;
   } else {
+    attention.segments = arguments.operand(op.getSegments());
     attention.dropout = op.getDropout().convertToDouble();
     attention.salt = op.getSalt();
     attention.scores = RandomPart::of(op);
@@ -189,9 +190,11 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
        llvm::concat<Value>(llvm::to_vector(launch.getInputs()),
                            llvm::to_vector(launch.getOutputs()))) {
     auto type = cast<MemRefType>(buffer.getType());
-    if (type.getElementType().isInteger(64) || type.getNumElements() == 0)
+    bool isInteger = isa<IntegerType>(type.getElementType());
+    if ((isInteger && type.getRank() < 2) || type.getNumElements() == 0)
       continue; // the key or origin of random numbers, or nothing
-    if (!isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
+    if (!isInteger &&
+        !isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
       return op->emitOpError() << "has element type " << type.getElementType()
                                << ", CPU kernels of attention take f32, bf16 "
                                   "and f16";

@@ -2,7 +2,8 @@
 //
 //   hone-attention-bench [B T H D [dropout [f32|bf16|f16 [arch]]]]
 //
-// Runs on one thread, causal, with packed operands; no arguments: eight cases.
+// Runs on one thread, causal, with packed operands; no arguments: ten cases, of
+// which two are of rows of one document and of eight.
 // FLOPs are those of the causal half: 2 products of B H T^2 / 2 x D forward, 5
 // backward. Rates are of the median of repetitions over half a second.
 // Time is processor time.
@@ -40,11 +41,13 @@ static double medianSeconds(const std::function<void()> &run) {
 }
 
 static void measure(int64_t b, int64_t t, int64_t h, int64_t d, double dropout,
-                    Element element, const char *arch = "native") {
+                    Element element, const char *arch = "native",
+                    Segments segments = Segments::None) {
   Shape shape{b, t, t, h, h, d, d, true};
   shape.dropout = dropout;
   shape.layout = Layout::Packed;
   shape.element = element;
+  shape.segments = segments;
   double compile = now();
   AttentionCase c(shape, arch);
   compile = now() - compile;
@@ -66,6 +69,8 @@ int main(int argc, char **argv) {
       for (double dropout : {0.0, 0.1})
         for (int64_t t : {1024, 64})
           measure(4, t, 12, 64, dropout, element);
+    for (Segments segments : {Segments::One, Segments::Eight})
+      measure(4, 1024, 12, 64, 0, Element::F32, "native", segments);
     return 0;
   }
   std::string name = argc > 6 ? argv[6] : "f32";

@@ -168,6 +168,9 @@ std::string hone::test::describe(const Shape &s) {
     text << "_of_" << joined(s.whole.data(), "x");
   if (s.first)
     text << "_from_" << *s.first;
+  const char *segments[] = {"",       "_one",  "_eight",
+                            "_short", "_long", "_shuffled"};
+  text << segments[int(s.segments)];
   return text.str();
 }
 
@@ -247,6 +250,41 @@ static std::string lseType(const Tensor &lse, const char *kind) {
     text << ", strided<[" << lse.strides[0] << ", " << lse.strides[1] << ", "
          << lse.strides[2] << "]>";
   return text.str() + ">";
+}
+
+/// Ids of the documents of row `b`.
+static std::vector<int64_t> segmentsOf(const Shape &shape, int64_t b) {
+  std::vector<int64_t> ids(shape.keys, 0);
+  const int64_t lengths[] = {1, 63, 64, 65, 7, 130};
+  int64_t id = -1, end = 0, document = b;
+  for (int64_t t = 0; t < shape.keys; ++t)
+    switch (shape.segments) {
+    case Segments::None:
+    case Segments::One:
+      break;
+    case Segments::Eight:
+      ids[t] = t * 8 / shape.keys;
+      break;
+    case Segments::Short:
+    case Segments::Long:
+      if (t == end) {
+        end +=
+            shape.segments == Segments::Long ? 70 + b : lengths[document++ % 6];
+        ++id;
+      }
+      ids[t] = id;
+      break;
+    case Segments::Shuffled:
+      ids[t] = (7 * t + b) % 3 - 1;
+      break;
+    }
+  return ids;
+}
+
+void AttentionCase::fillSegments() {
+  segments = std::make_unique<Buffer>(2 * shape.batch * shape.keys);
+  for (int64_t b = 0; b < shape.batch; ++b)
+    llvm::copy(segmentsOf(shape, b), ids() + b * shape.keys);
 }
 
 AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
@@ -347,6 +385,13 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
   };
   if (hasMask)
     optional("mask", mask.memrefType(), mask.tensorType(), mask.memory());
+  if (s.segments != Segments::None) {
+    fillSegments();
+    std::string dims =
+        std::to_string(s.batch) + "x" + std::to_string(s.keys) + "xi64>";
+    optional(hasMask ? "," : "mask", "memref<" + dims, "tensor<" + dims,
+             segments->memory());
+  }
   if (s.dropout > 0)
     optional("rng", "memref<3xi64>", "tensor<3xi64>", key);
   if (s.isPart()) {

@@ -17,6 +17,9 @@ namespace hone::test {
 
 enum class Mask { None, Shared, PerHead, HidesRow };
 enum class Layout { Rows, Padded, Packed };
+/// Documents of a row: one, eight equal ones, of lengths around a block of the
+/// kernels, each longer than one block, or one id to each position in turn.
+enum class Segments { None, One, Eight, Short, Long, Shuffled };
 /// What operands, results and gradients are stored in; `lse` and masks are F32.
 enum class Element { F32, BF16, F16 };
 
@@ -37,6 +40,7 @@ struct Shape {
   /// hone.decode_attention: the position of the first query among the keys.
   /// There is neither lse nor a gradient.
   std::optional<int64_t> first = std::nullopt;
+  Segments segments = Segments::None;
 
   bool isPart() const { return whole[0] != 0; }
   /// The number of a score in the whole.
@@ -113,11 +117,15 @@ public:
   Tensor query, keyTensor, value, result, grad, queryGrad, keyGrad, valueGrad;
   Tensor lse;  ///< [batch, heads, queries, 1]
   Tensor mask; ///< [batch or 1, heads or 1, queries, keys]
+  int64_t segmentOf(int64_t b, int64_t t) { return ids()[b * shape.keys + t]; }
 
 private:
   std::vector<Buffer *> buffers();
+  int64_t *ids() { return static_cast<int64_t *>(segments->memory()); }
+  void fillSegments();
 
-  Tensor keySums, valueSums; ///< scratch
+  std::unique_ptr<Buffer> segments; ///< [batch, keys] i64, or null
+  Tensor keySums, valueSums;        ///< scratch
   std::vector<void *> forwardBuffers, backwardBuffers;
   std::unique_ptr<mlir::MLIRContext> context;
   std::unique_ptr<Jit> jit;

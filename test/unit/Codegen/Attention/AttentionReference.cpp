@@ -89,6 +89,9 @@ private:
                            c.mask.shape[1] == 1 ? 0 : h, t, u);
       if (s.causal && u > s.first.value_or(0) + t)
         score = -infinity;
+      if (s.segments != Segments::None &&
+          c.segmentOf(b, t) != c.segmentOf(b, u))
+        score = -infinity;
       largest = std::max(largest, score);
       if (s.dropout > 0) {
         bool kept = philoxWord(s.numberOf(b, h, t, u), c.salt, c.key) >=

@@ -134,6 +134,11 @@ Shape from(int64_t first, Shape shape) {
   return shape;
 }
 
+Shape packed(Segments segments, Shape shape) {
+  shape.segments = segments;
+  return shape;
+}
+
 Shape partOf(std::array<int64_t, 4> whole, Shape shape) {
   shape.whole = whole;
   return shape;
@@ -246,6 +251,23 @@ const Shape shapes[] = {
     from(61, {1, 64, 128, 2, 2, 32, 32, true, Mask::Shared}),
     from(50, {1, 100, 150, 2, 2, 20, 36, true, Mask::None, 0, Layout::Padded,
               Element::BF16}),
+    // Packed documents.
+    packed(Segments::Short, {2, 300, 300, 2, 2, 32, 32, true}),
+    packed(Segments::Short, {2, 300, 300, 4, 2, 20, 36, false}),
+    packed(Segments::Short, {2, 37, 37, 2, 1, 16, 16, true}),
+    packed(Segments::Long, {2, 257, 257, 2, 2, 64, 64, true}),
+    packed(Segments::Long, {1, 256, 256, 2, 2, 16, 16, true, Mask::None, 0.2}),
+    packed(Segments::Shuffled, {2, 150, 150, 2, 2, 24, 24, true}),
+    packed(Segments::Shuffled, {1, 100, 100, 2, 1, 24, 24, false}),
+    packed(Segments::Short,
+           {1, 150, 150, 2, 2, 24, 24, true, Mask::PerHead, 0.1}),
+    packed(Segments::Short, {2, 200, 200, 3, 3, 40, 40, true, Mask::None, 0,
+                             Layout::Packed, Element::BF16}),
+    packed(Segments::Shuffled, {1, 133, 133, 2, 1, 17, 33, false, Mask::None, 0,
+                                Layout::Padded, Element::BF16}),
+    packed(Segments::Long, {1, 200, 200, 2, 2, 36, 36, true, Mask::None, 0.2,
+                            Layout::Rows, Element::F16}),
+    packed(Segments::Short, {1, 1, 1, 1, 1, 8, 8, true}),
     // Nothing to do, or nothing to see.
     {0, 8, 8, 1, 1, 8, 8, true},
     {1, 0, 8, 1, 1, 8, 8, false},
@@ -302,6 +324,18 @@ TEST(AttentionInNarrowTypes, ErrsLikeFlashAttention) {
     }
 }
 
+// No comparison of ids, and no sum of another order.
+TEST(AttentionOfOneDocument, IsBitwiseEqual) {
+  for (Element element : {Element::F32, Element::BF16}) {
+    Shape shape = {2, 150, 150, 4, 2, 40, 24, true};
+    shape.element = element;
+    AttentionCase plain(shape), one(packed(Segments::One, shape));
+    std::vector<float> expected = allResults(plain), actual = allResults(one);
+    EXPECT_EQ(0, std::memcmp(expected.data(), actual.data(),
+                             expected.size() * sizeof(float)));
+  }
+}
+
 // The order of every sum is written in the kernel, so the width of a machine's
 // vectors does not show.
 TEST(AttentionArchitectures, AreBitwiseEqual) {
@@ -310,6 +344,7 @@ TEST(AttentionArchitectures, AreBitwiseEqual) {
   const Shape shapes[] = {
       {1, 100, 100, 2, 1, 40, 24, true, Mask::PerHead, 0.2},
       {1, 128, 128, 1, 1, 64, 64, true},
+      packed(Segments::Short, {1, 150, 150, 2, 1, 40, 24, true}),
       {1, 100, 100, 2, 1, 40, 24, true, Mask::None, 0.2, Layout::Rows,
        Element::BF16},
       {1, 75, 75, 1, 1, 65, 64, false, Mask::PerHead, 0, Layout::Rows,
