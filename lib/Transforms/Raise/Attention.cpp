@@ -8,6 +8,7 @@
 
 #include "AttentionScores.h"
 #include "Patterns.h"
+#include "hone/Analysis/Attention/Mask.h"
 
 #include <limits>
 
@@ -215,6 +216,27 @@ struct CausalOfMask : OpRewritePattern<AttentionOp> {
     return success();
   }
 };
+
+/// attention with a mask that hides later keys, and others too
+struct CausalBesideMask : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getCausal() || !op.getMask())
+      return rewriter.notifyMatchFailure(op, "is causal, or has no mask");
+    if (!hidesLaterKeys(op.getMask()))
+      return rewriter.notifyMatchFailure(op, "mask shows later keys");
+    rewriter.modifyOpInPlace(op, [&] { op.setCausal(true); });
+    return success();
+  }
+};
+
+/// attention with a mask that shows equal ids
+struct SegmentsOfMask : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override;
+};
 } // namespace
 
 /// `operand`, with the dimensions `batch` (batch and head, or both joined),
@@ -414,7 +436,47 @@ GroupsOfRepeatedHeads::matchAndRewrite(AttentionOp op,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// The ids of `pairs` as [batch, T].
+static Value buildSegments(const VisiblePairs &pairs, int64_t batch,
+                           PatternRewriter &rewriter) {
+  Location loc = pairs.ids.getLoc();
+  auto type = cast<RankedTensorType>(pairs.ids.getType());
+  int64_t positions = type.getDimSize(pairs.position);
+  Value ids = pairs.ids;
+  if (pairs.batch > pairs.position) {
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    std::swap(order[pairs.batch], order[pairs.position]);
+    ids = rewriter.create<TransposeOp>(loc, ids, order);
+  }
+  RankedTensorType segments = type.clone({batch, positions});
+  if (type.getNumElements() == segments.getNumElements())
+    return rewriter.createOrFold<ReshapeOp>(loc, segments, ids);
+  ids = rewriter.createOrFold<ReshapeOp>(loc, type.clone({positions}), ids);
+  return rewriter.create<BroadcastOp>(loc, segments, ids,
+                                      rewriter.getDenseI64ArrayAttr(1));
+}
+
+LogicalResult SegmentsOfMask::matchAndRewrite(AttentionOp op,
+                                              PatternRewriter &rewriter) const {
+  if (!op.getMask() || op.getSegments())
+    return rewriter.notifyMatchFailure(op, "has no mask, or segments");
+  std::optional<VisiblePairs> pairs = findVisiblePairs(op.getMask(), lowScore);
+  if (!pairs)
+    return rewriter.notifyMatchFailure(op, "mask is not one of equal ids");
+  Value segments = buildSegments(*pairs, shapeOf(op.getQuery())[0], rewriter);
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getMasksMutable().assign(segments);
+    op.setCausal(op.getCausal() || pairs->causal);
+  });
+  return success();
+}
+
 void hone::populateRaiseAttentionPatterns(RewritePatternSet &patterns) {
   patterns.add<AttentionOfProducts, WeightsSecond, GroupsOfRepeatedHeads,
-               CausalOfMask>(patterns.getContext());
+               CausalOfMask, CausalBesideMask, SegmentsOfMask>(
+      patterns.getContext());
 }

@@ -9,9 +9,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// A score so low that its weight is exactly 0 beside any that is not masked.
-constexpr double lowScore = -1e4;
-
 bool hone::isCausalMask(Value mask) {
   std::optional<PairValue> pairs = evaluatePairs(mask);
   return pairs && pairs->isSplit && pairs->upTo == 0.0 &&
@@ -86,7 +83,10 @@ Value ScoreMatcher::throughSelect(SelectOp select) {
     return kept;
   }
   // A row masked everywhere is uniform for a finite number, and NaN for -inf.
-  if (!std::isinf(*fill) || scores.keep)
+  // Where equal ids are kept, every query keeps its own key.
+  if ((!std::isinf(*fill) &&
+       !findVisiblePairs(select.getPred(), keepWhenTrue)) ||
+      scores.keep)
     return fail("masked scores are not -inf");
   scores.keep = select.getPred();
   scores.keepWhenTrue = keepWhenTrue;

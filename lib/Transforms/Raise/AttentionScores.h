@@ -7,6 +7,9 @@
 
 namespace hone {
 
+/// A score so low that its weight is exactly 0 beside any that is not masked.
+constexpr double lowScore = -1e4;
+
 /// scale * dot + mask, where s <= t if causal.
 struct AttentionScores {
   DotGeneralOp dot;

@@ -1,0 +1,30 @@
+// RUN: hone-opt %s --hone-raise | FileCheck %s
+// RUN: hone-opt %s --hone-raise -o %t && hone-run --compare %s %t --entry forward --f64 --args 1 --rtol 1e-6
+
+// With the lowest number in place of -inf: every query keeps its own key, so that no row is all lowest.
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %[[IDS:[a-z0-9]+]]: tensor<2x16xi64>
+// CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %[[IDS]] causal scale 5.000000e-01 :
+
+func.func @forward(%q: tensor<2x4x16x6xf32>,
+    %k: tensor<2x4x16x6xf32>,
+    %v: tensor<2x4x16x6xf32>,
+    %ids: tensor<2x16xi64>) -> tensor<2x4x16x6xf32> {
+  %kt = hone.transpose %k [0, 1, 3, 2] : tensor<2x4x16x6xf32> -> tensor<2x4x6x16xf32>
+  %dots = hone.dot_general %q, %kt batch [0, 1] x [0, 1] contract [3] x [2] : tensor<2x4x16x6xf32>, tensor<2x4x6x16xf32> -> tensor<2x4x16x16xf32>
+  %scale_s = hone.constant dense<0.5> : tensor<2x4x16x16xf32>
+  %s = hone.mul %dots, %scale_s : tensor<2x4x16x16xf32>
+  %of_q = hone.broadcast %ids dims [0, 2] : tensor<2x16xi64> -> tensor<2x4x16x16xi64>
+  %of_k = hone.broadcast %ids dims [0, 3] : tensor<2x16xi64> -> tensor<2x4x16x16xi64>
+  %same = hone.cmp eq, %of_q, %of_k : tensor<2x4x16x16xi64> -> tensor<2x4x16x16xi1>
+  %t = hone.iota dim 2 : tensor<2x4x16x16xi64>
+  %u = hone.iota dim 3 : tensor<2x4x16x16xi64>
+  %past = hone.cmp le, %u, %t : tensor<2x4x16x16xi64> -> tensor<2x4x16x16xi1>
+  %keep = hone.and %same, %past : tensor<2x4x16x16xi1>
+  %low = hone.constant dense<-3.40282347E+38> : tensor<2x4x16x16xf32>
+  %a = hone.select %keep, %s, %low : tensor<2x4x16x16xi1>, tensor<2x4x16x16xf32>
+  %w = hone.softmax %a : tensor<2x4x16x16xf32>
+  %y = hone.dot_general %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : tensor<2x4x16x16xf32>, tensor<2x4x16x6xf32> -> tensor<2x4x16x6xf32>
+  return %y : tensor<2x4x16x6xf32>
+}
