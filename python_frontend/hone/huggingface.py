@@ -115,6 +115,9 @@ def _mask(
     from transformers.masking_utils import sdpa_mask
 
     everywhere = local_size is None or kv_length <= local_size
+    packed = getattr(options.get("mask_function"), "packed", None)
+    if packed is not None and everywhere and not options.get("use_vmap") and attention_mask is None:
+        return _packed_causal(packed)
     causal = everywhere and allow_is_causal_skip and q_length == kv_length and q_offset == kv_offset
     full = everywhere and allow_is_bidirectional_skip
     if attention_mask is None and (causal or full):
@@ -138,6 +141,14 @@ def _mask(
         allow_is_bidirectional_skip=False,
         **options,
     )
+
+
+def _packed_causal(documents: torch.Tensor) -> torch.Tensor:
+    """Documents [B, T] -> [B, 1, T, T]: earlier positions of the same document. Transformers compares positions within
+    documents; those of one document ascend by one, so that places in the row compare alike."""
+    length = documents.shape[1]
+    earlier = torch.ones(length, length, dtype=torch.bool, device=documents.device).tril()
+    return (documents[:, None, :, None] == documents[:, None, None, :]) & earlier
 
 
 def _attends_through_interface(model: torch.nn.Module) -> bool:
@@ -199,6 +210,13 @@ def single_attention(model: torch.nn.Module) -> Iterator[None]:
     def packed_if_positions_given(position_ids):
         return packed(position_ids) if positions_given else None
 
+    compatible = masking_utils.packed_sequence_compatibility_function
+
+    def with_documents(mask_function, position_ids, documents):
+        both = compatible(mask_function, position_ids, documents)
+        both.packed = documents
+        return both
+
     with contextlib.ExitStack() as stack:
         for module in outermost:
             config = module.config
@@ -210,4 +228,6 @@ def single_attention(model: torch.nn.Module) -> Iterator[None]:
             stack.callback(module.register_forward_pre_hook(note_positions, with_kwargs=True).remove)
         stack.callback(setattr, masking_utils, "find_packed_sequence_indices", packed)
         masking_utils.find_packed_sequence_indices = packed_if_positions_given
+        stack.callback(setattr, masking_utils, "packed_sequence_compatibility_function", compatible)
+        masking_utils.packed_sequence_compatibility_function = with_documents
         yield

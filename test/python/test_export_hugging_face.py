@@ -120,6 +120,31 @@ def test_hugging_face_attention_partly_of_its_own(verified) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)
 
 
+def test_hugging_face_positions_that_restart_are_documents(tmp_path, verified) -> None:
+    """The mask compares ids of documents, [B, 1, T, 1] with [B, 1, 1, T], and positions of the row."""
+
+    def packed(model, ids, positions):  # with a cache, transformers finds no documents
+        logits = model(input_ids=ids, position_ids=positions, use_cache=False).logits
+        return F.cross_entropy(logits.flatten(0, 1), ids.flatten())
+
+    model = hugging_face_llama()
+    positions = torch.tensor([[0, 1, 0, 1, 2], [0, 1, 2, 0, 0]])
+    _, text = export(tmp_path, model, packed, (IDS, positions), roles={"ids": "tokens"})
+    assert len(re.findall('"hone.cumsum"', text)) == 1 and len(re.findall(r"cmp eq>\}>.*2x1x5x5xi1", text)) == 1
+    # Positions are not looked up in a mask of positions.
+    assert '"hone.take_along"' not in text and text.count('"hone.embedding"') == 1
+    verified(text)
+    captured = capture(model, packed, (IDS, positions))
+    graph, constants = api.build_graph(model, captured, (IDS, positions), None, {}, {}, "llama")
+    ids = torch.arange(10).reshape(2, 5) * 7 % 23
+    values = {n: p.detach().double() for n, p in model.named_parameters()}
+    values |= {n: t.double() for n, t in constants.items()}
+    expected = packed(model, ids, positions).double()
+    found = evaluate(graph, values | {"ids": ids, "positions": positions})
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)
+    assert abs(found - packed(model, ids, torch.arange(5).expand(2, 5))) > 1e-4
+
+
 def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None:
     def padded(model, ids, mask):
         return F.cross_entropy(model(input_ids=ids, attention_mask=mask).logits.flatten(0, 1), ids.flatten())
