@@ -114,6 +114,11 @@ static bool isAutoOffOrCount(StringRef text) {
          (!text.getAsInteger(10, count) && count > 0);
 }
 
+static bool isId(StringRef text) {
+  int32_t id = 0;
+  return !text.getAsInteger(10, id) && id >= 0;
+}
+
 /// What the numbers of `kind` are.
 static StringRef describeNumbers(OptionKind kind) {
   switch (kind) {
@@ -150,6 +155,9 @@ static Refused checkText(const PipelineOption &option, StringRef text) {
     return isAutoOffOrCount(text)
                ? std::nullopt
                : refuse(text, suggestWord(text, option.words));
+  case OptionKind::Id:
+    return isId(text) ? std::nullopt
+                      : refuse(text, "an id, an integer from 0 to 2147483647");
   case OptionKind::NonNegative:
   case OptionKind::PositiveOrInf:
     return isNumber(option.kind, text)

@@ -163,7 +163,8 @@ void hone::buildImportPhase(OpPassManager &manager,
   manager.addPass(std::make_unique<CheckForwardOptions>(options));
 }
 
-void hone::buildRaisePhase(OpPassManager &manager) {
+void hone::buildRaisePhase(OpPassManager &manager,
+                           const PipelineOptions &options) {
   // Exporters repeat masks, tables and casts per layer: the patterns match one
   // canonical form of each.
   addCleanup(manager);
@@ -182,6 +183,12 @@ void hone::buildRaisePhase(OpPassManager &manager) {
   // After losses are found, before padding gives tables rows that are no ids.
   manager.addPass(createBoundIds());
   manager.addPass(createGuardIds());
+  // After attention and rotations are one op each, whose tables of positions
+  // stay; what it looks up is in range by construction, and needs no guard.
+  if (int64_t end; !StringRef(options.documents).getAsInteger(10, end))
+    addOnForward(manager, [&](OpPassManager &passes) {
+      passes.addPass(createSeparateDocuments({end}));
+    });
   buildBorder(Phase::Raise, manager);
 }
 
@@ -459,7 +466,7 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::Import:
     return buildImportPhase(manager, options);
   case Phase::Raise:
-    return buildRaisePhase(manager);
+    return buildRaisePhase(manager, options);
   case Phase::Pad:
     return addOnForward(manager, [&](OpPassManager &passes) {
       buildPadPhase(passes, options);

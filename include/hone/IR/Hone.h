@@ -66,6 +66,10 @@ constexpr llvm::StringLiteral workspace = "hone.workspace";
 constexpr llvm::StringLiteral deterministic = "hone.deterministic";
 /// On an op: it computes again what an op without this attribute computed.
 constexpr llvm::StringLiteral clone = "hone.clone";
+/// On an op: its result is about the documents of a row, "segment" (their
+/// number) or "position" (inside of them). Where a row is one document, what
+/// reads it needs no computation of documents.
+constexpr llvm::StringLiteral ofDocument = "hone.of_document";
 // The choice of checkpoints (Passes.td, hone-apply-checkpoints).
 constexpr llvm::StringLiteral forward = "hone.forward";
 constexpr llvm::StringLiteral backward = "hone.backward";

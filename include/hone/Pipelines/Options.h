@@ -55,6 +55,7 @@ enum class OptionKind {
   Words,          ///< several of a list, with commas between them
   AutoOffOrCount, ///< auto, off or an integer > 0
   Count,          ///< an integer from 1
+  Id,             ///< an id of a token, kept as it is written
   Bytes,          ///< a size, "1.5GiB"
   Positive,       ///< a number > 0
   NonNegative,    ///< a number >= 0, kept as it is written
@@ -69,6 +70,7 @@ using Word = std::string;
 using Words = std::vector<std::string>;
 using AutoOffOrCount = std::string;
 using Count = int64_t;
+using Id = std::string;
 using Bytes = int64_t;
 using Positive = double;
 using NonNegative = std::string;

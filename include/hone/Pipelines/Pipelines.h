@@ -16,7 +16,8 @@ namespace hone {
 
 void buildImportPhase(mlir::OpPassManager &manager,
                       const PipelineOptions &options);
-void buildRaisePhase(mlir::OpPassManager &manager);
+void buildRaisePhase(mlir::OpPassManager &manager,
+                     const PipelineOptions &options);
 void buildPadPhase(mlir::OpPassManager &manager,
                    const PipelineOptions &options);
 void buildPrecisionPhase(mlir::OpPassManager &manager,

@@ -574,6 +574,34 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
   ];
 }
 
+def SeparateDocuments : Pass<"hone-separate-documents", "::mlir::ModuleOp"> {
+  let summary = "Keeps the documents of a row apart, from the token that ends each";
+  let description = [{
+    The pass numbers the documents of each row of the tokens, and gives the numbers to every attention as segments
+    (docs/rationale/packed-documents.md). The number of a position is the count of ids `end` before it, so that the id
+    belongs to the document that it ends. Tables that have a row per position, and are not those of `hone.rope` or a
+    mask, are read by the position inside the document.
+
+    Errors: an op that combines positions and is no causal attention; an attention that has segments, or that the
+    tokens do not reach; no `hone.cross_entropy`; no input of role `tokens`; an `end` that is no id of that input.
+
+    ```mlir
+    %o, %lse = hone.attention %q, %k, %v causal scale 0.5
+        : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>)
+        -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+    // becomes
+    %ends = hone.cmp eq, %tokens, %end : tensor<2x16xi64> -> tensor<2x16xi1>
+    %counts = hone.cast %ends : tensor<2x16xi1> -> tensor<2x16xi32>
+    %through = hone.cumsum %counts dim 1 : tensor<2x16xi32>
+    %segments = hone.sub %through, %counts {hone.of_document = "segment"} : tensor<2x16xi32>
+    %o, %lse = hone.attention %q, %k, %v mask %segments causal scale 0.5
+        : (tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16x4x8xf32>, tensor<2x16xi32>)
+        -> (tensor<2x16x4x8xf32>, tensor<2x4x16xf32>)
+    ```
+  }];
+  let options = [Option<"end", "end", "int64_t", /*default=*/"-1", "the id that ends a document">];
+}
+
 def BuildGenerate : Pass<"hone-build-generate", "::mlir::ModuleOp"> {
   let summary = "Builds the function that computes one token at a time, from @evaluate";
   let description = [{

@@ -237,13 +237,7 @@ void GenerateBuilder::rebuild(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     return rebuildAttention(attention);
   DimensionMapping mapping = cast<HoneOpInterface>(op).getDimensionMapping();
-  FactorRuns factors(mapping.factors.size());
-  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (const TensorRuns *own = positions.find(operand))
-      for (auto [dim, dimRuns] : llvm::enumerate(*own))
-        if (failed(addRuns(mapping, mapping.operands[index][dim], dimRuns,
-                           factors)))
-          llvm_unreachable("the analysis has found these runs");
+  FactorRuns factors = positions.factorsOf(op, mapping);
   Operation *made = rebuild(op->getResult(0), mapping, factors).getDefiningOp();
   for (auto [old, value] : llvm::zip(op->getResults(), made->getResults()))
     ones[old] = value;
@@ -312,6 +306,11 @@ void GenerateBuilder::addArguments(BlockArgument tokens) {
   BlockArgument token = step.addArgument(number, kind::scalar, "token");
   position = step.addArgument(number, kind::scalar, "position");
   ones[tokens] = broadcastScalar(token, typeOf(tokens).clone({1, 1}));
+  // The text is one document.
+  for (Operation &op : evaluate.front())
+    if (op.hasAttr(attr::ofDocument) && positions.find(op.getResult(0)))
+      ones[op.getResult(0)] =
+          broadcastScalar(position, typeOf(op.getResult(0)).clone({1, 1}));
 }
 
 func::FuncOp GenerateBuilder::build(CrossEntropyOp loss, BlockArgument tokens) {
@@ -356,12 +355,12 @@ struct BuildGenerate : hone::impl::BuildGenerateBase<BuildGenerate> {
       return evaluate.emitError("computes ")
              << losses.size() << " cross entropies, expected one, whose logits "
              << "choose the next token";
-    FailureOr<BlockArgument> tokens = findTokens(evaluate);
+    FailureOr<BlockArgument> tokens = findTokenInput(evaluate);
     if (failed(tokens))
       return failure();
     Value logits = losses.front().getLogits();
     FailureOr<PositionAnalysis> positions =
-        PositionAnalysis::run(logits, *tokens);
+        PositionAnalysis::run(logits, *tokens, "compute one token at a time");
     if (failed(positions) || failed(checkInputs(evaluate, *tokens, *positions)))
       return failure();
     const TensorRuns *runs = positions->find(logits);
@@ -371,24 +370,6 @@ struct BuildGenerate : hone::impl::BuildGenerateBase<BuildGenerate> {
     module.push_back(
         GenerateBuilder(evaluate, *positions).build(losses.front(), *tokens));
     return success();
-  }
-
-  FailureOr<BlockArgument> findTokens(func::FuncOp evaluate) {
-    for (BlockArgument arg : evaluate.getArguments())
-      if (argString(evaluate, arg.getArgNumber(), attr::role) == "tokens") {
-        RankedTensorType type = typeOf(arg);
-        if (type.getRank() == 2 && type.getDimSize(0) > 0 &&
-            type.getDimSize(1) > 1)
-          return arg;
-        evaluate.emitError("input '")
-            << argString(evaluate, arg.getArgNumber(), attr::fqn)
-            << "' has type " << type
-            << ", expected tokens of several positions, [batch, position]";
-        return failure();
-      }
-    evaluate.emitError("has no input of role tokens, expected a language "
-                       "model");
-    return failure();
   }
 
   /// Besides the tokens, state alone decides.

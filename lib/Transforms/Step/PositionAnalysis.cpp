@@ -117,8 +117,20 @@ bool PositionAnalysis::dependsOnTokens(Operation *op) const {
                       [&](Value operand) { return find(operand); });
 }
 
-static InFlightDiagnostic reject(Operation *op) {
-  return op->emitOpError("cannot compute one token at a time: ");
+InFlightDiagnostic PositionAnalysis::reject(Operation *op) const {
+  return op->emitOpError("cannot ") << purpose << ": ";
+}
+
+FactorRuns PositionAnalysis::factorsOf(Operation *op,
+                                       const DimensionMapping &mapping) const {
+  FactorRuns factors(mapping.factors.size());
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (const TensorRuns *own = find(operand))
+      for (auto [dim, dimRuns] : llvm::enumerate(*own))
+        if (failed(addRuns(mapping, mapping.operands[index][dim], dimRuns,
+                           factors)))
+          llvm_unreachable("the analysis has found these runs");
+  return factors;
 }
 
 /// Attention of each position over those up to its own.
@@ -128,6 +140,8 @@ LogicalResult PositionAnalysis::visitAttention(AttentionOp op) {
                          "earlier ones only";
   if (op.getMask() && find(op.getMask()))
     return reject(op) << "its mask depends on the tokens";
+  if (op.getSegments() && find(op.getSegments()))
+    return reject(op) << "its segments depend on the tokens";
   auto expected = [&](Value value) {
     TensorRuns all = plainRuns(value);
     all[0] = runsOfSize(Axis::Batch, batch);
@@ -181,9 +195,27 @@ LogicalResult PositionAnalysis::visit(Operation *op) {
   return success();
 }
 
-FailureOr<PositionAnalysis> PositionAnalysis::run(Value value,
-                                                  BlockArgument tokens) {
+FailureOr<BlockArgument> hone::findTokenInput(func::FuncOp func) {
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    if (argString(func, index, attr::role) != "tokens")
+      continue;
+    auto type = cast<RankedTensorType>(arg.getType());
+    if (type.getRank() == 2 && type.getDimSize(0) > 0 && type.getDimSize(1) > 1)
+      return arg;
+    func.emitError("input '")
+        << argString(func, index, attr::fqn) << "' has type " << type
+        << ", expected tokens of several positions, [batch, position]";
+    return failure();
+  }
+  func.emitError("has no input of role tokens, expected a language model");
+  return failure();
+}
+
+FailureOr<PositionAnalysis>
+PositionAnalysis::run(Value value, BlockArgument tokens, StringRef purpose) {
   PositionAnalysis analysis;
+  analysis.purpose = purpose;
   auto shape = cast<RankedTensorType>(tokens.getType()).getShape();
   analysis.batch = shape[0];
   analysis.positions = shape[1];
@@ -192,10 +224,15 @@ FailureOr<PositionAnalysis> PositionAnalysis::run(Value value,
   SetVector<Operation *> slice;
   BackwardSliceOptions options;
   options.inclusive = true;
+  options.filter = [](Operation *op) { return !op->hasAttr(attr::ofDocument); };
   getBackwardSlice(value, &slice, options);
   analysis.needed = slice.takeVector();
   llvm::sort(analysis.needed,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation &op : *tokens.getOwner())
+    if (auto of = op.getAttrOfType<StringAttr>(attr::ofDocument))
+      if (of == "position")
+        analysis.runs[op.getResult(0)] = analysis.runs.lookup(tokens);
   for (Operation *op : analysis.needed)
     if (analysis.dependsOnTokens(op) && failed(analysis.visit(op)))
       return failure();

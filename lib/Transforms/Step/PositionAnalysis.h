@@ -58,27 +58,37 @@ mlir::LogicalResult addRuns(const DimensionMapping &mapping,
 std::optional<DimRuns> runsOf(const DimensionFactors &factors, int64_t size,
                               const FactorRuns &found);
 
+/// The input of role tokens, [batch, position]. Reports that there is none, or
+/// that it has another shape.
+mlir::FailureOr<mlir::BlockArgument> findTokenInput(mlir::func::FuncOp func);
+
 class PositionAnalysis {
 public:
   /// Analyses what `value` is computed from. `tokens`, `[batch, position]`, are
   /// the ids of the input. Reports the first op that combines positions or
-  /// sequences and is no causal attention.
-  static mlir::FailureOr<PositionAnalysis> run(mlir::Value value,
-                                               mlir::BlockArgument tokens);
+  /// sequences and is no causal attention: it cannot do what `purpose` says.
+  /// What counts documents (`hone.of_document`) is taken as it is.
+  static mlir::FailureOr<PositionAnalysis>
+  run(mlir::Value value, mlir::BlockArgument tokens, llvm::StringRef purpose);
 
   /// The runs of a value that depends on the tokens; null of one that does not.
   const TensorRuns *find(mlir::Value value) const {
     auto it = runs.find(value);
     return it == runs.end() ? nullptr : &it->second;
   }
+  /// The runs of the factors of an op that depends on the tokens.
+  FactorRuns factorsOf(mlir::Operation *op,
+                       const DimensionMapping &mapping) const;
   /// The ops that compute the value, in order.
   llvm::ArrayRef<mlir::Operation *> ops() const { return needed; }
 
 private:
   bool dependsOnTokens(mlir::Operation *op) const;
+  mlir::InFlightDiagnostic reject(mlir::Operation *op) const;
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitAttention(AttentionOp op);
 
+  llvm::StringRef purpose;
   int64_t batch = 0, positions = 0;
   llvm::DenseMap<mlir::Value, TensorRuns> runs;
   llvm::SmallVector<mlir::Operation *> needed;

@@ -194,3 +194,39 @@ TEST_F(GenerateTest, PicksTablesAndMasksAtThePosition) {
     })");
   compare();
 }
+
+// Documents as hone-separate-documents counts them, in rows that hold no end of
+// one: those of @evaluate are one document, as a text of @generate is.
+TEST_F(GenerateTest, TakesTheTextForOneDocument) {
+  build(R"(
+    func.func @evaluate(
+        %wte: tensor<11x8xf32> {hone.kind = "param", hone.fqn = "wte"},
+        %wpe: tensor<5x8xf32> {hone.kind = "param", hone.fqn = "wpe"},
+        %t: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "t", hone.role = "tokens", hone.vocab = 11 : i64},
+        %y: tensor<2x5xi64> {hone.kind = "input", hone.fqn = "y", hone.role = "targets", hone.vocab = 11 : i64})
+        -> (tensor<f32> {hone.kind = "loss"}) {
+      %end = hone.constant dense<99> : tensor<2x5xi64>
+      %is = hone.cmp eq, %t, %end : tensor<2x5xi64> -> tensor<2x5xi1>
+      %ends = hone.cast %is : tensor<2x5xi1> -> tensor<2x5xi32>
+      %sum = hone.cumsum %ends dim 1 : tensor<2x5xi32>
+      %segments = hone.sub %sum, %ends {hone.of_document = "segment"} : tensor<2x5xi32>
+      %place = hone.iota dim 1 : tensor<2x5xi32>
+      %firsts = hone.put_along min %place, %segments dim 1 : tensor<2x5xi32>, tensor<2x5xi32> -> tensor<2x5xi32>
+      %first = hone.take_along %firsts, %segments dim 1 : tensor<2x5xi32>, tensor<2x5xi32> -> tensor<2x5xi32>
+      %positions = hone.sub %place, %first {hone.of_document = "position"} : tensor<2x5xi32>
+      %p = hone.embedding %wpe, %positions : tensor<5x8xf32>, tensor<2x5xi32> -> tensor<2x5x8xf32>
+      %e = hone.embedding %wte, %t : tensor<11x8xf32>, tensor<2x5xi64> -> tensor<2x5x8xf32>
+      %x = hone.add %e, %p : tensor<2x5x8xf32>
+      %q = hone.reshape %x : tensor<2x5x8xf32> -> tensor<2x5x2x4xf32>
+      %o, %lse = hone.attention %q, %q, %q mask %segments causal scale 0.5
+          : (tensor<2x5x2x4xf32>, tensor<2x5x2x4xf32>, tensor<2x5x2x4xf32>, tensor<2x5xi32>)
+          -> (tensor<2x5x2x4xf32>, tensor<2x2x5xf32>)
+      %o1 = hone.reshape %o : tensor<2x5x2x4xf32> -> tensor<2x5x8xf32>
+      %l = hone.dot_general %o1, %wte batch [] x [] contract [2] x [1]
+          : tensor<2x5x8xf32>, tensor<11x8xf32> -> tensor<2x5x11xf32>
+      %loss, %z = hone.cross_entropy mean %l, %y ignore_index -100 label_smoothing 0.0
+          : tensor<2x5x11xf32>, tensor<2x5xi64> -> tensor<f32>, tensor<2x5xf32>
+      return %loss : tensor<f32>
+    })");
+  compare();
+}
