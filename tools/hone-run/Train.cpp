@@ -11,6 +11,7 @@
 
 #include "ArenaTensors.h"
 #include "HoneRun.h"
+#include "hone/IR/Documents.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Interpreter/Ranks.h"
 #include "hone/Plan/AbiNumbers.h"
@@ -202,6 +203,8 @@ void Program::describeFacts(const Package &package) {
   text("compiler", "hone-run");
   honert_meta_number(program, "abi", HONERT_ABI);
   honert_meta_number(program, "micro_batches", options.pipeline.microBatches);
+  if (auto count = module->getAttrOfType<IntegerAttr>(attr::crossingAttentions))
+    honert_meta_number(program, "crossing_attentions", double(count.getInt()));
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
       text("optimizer", name.getValue());

@@ -68,6 +68,8 @@ def Hone_Dialect : Dialect {
       narrower than the parameters. `groups` is an array of `{lr_scale, decay_scale}`: factors on `lr` and
       `weight_decay`. A group may have an optimizer of its own, by `name` and settings as above, without `lr`,
       `weight_decay` and `clip`; settings that it lacks are the defaults of that optimizer.
+    - `hone.crossing_attentions` (i64), after the step phase: causal attentions of the step in which documents of a row
+      see one another; absent: none.
     - `hone.precision`, the policy of mixed precision that the functions follow: `"fp32"` (also when absent), `"tf32"`,
       `"bf16"`, `"fp16"` or `"bf16-sr"`. Under `"tf32"` the IR does not change: contractions of f32 values may round
       their operands to 10 bits.

@@ -4,6 +4,7 @@
 
 #include "DescribeMemory.h"
 #include "hone/Analysis/Cost/KernelCost.h"
+#include "hone/IR/Documents.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/LaunchLabel.h"
@@ -56,6 +57,8 @@ void ProgramLowering::describeProgram() {
   number("micro_batches", microBatches);
   if (isMeshInvariant(module))
     number("mesh_invariant", 1);
+  if (auto count = module->getAttrOfType<IntegerAttr>(attr::crossingAttentions))
+    number("crossing_attentions", double(count.getInt()));
   if (auto optimizer = module->getAttrOfType<DictionaryAttr>(attr::optimizer)) {
     if (auto name = optimizer.getAs<StringAttr>("name"))
       writer.call("honert_meta",

@@ -5,6 +5,7 @@
 #include "ParameterUpdates.h"
 #include "StepFunction.h"
 #include "Transforms/Autodiff/GradientContract.h"
+#include "hone/IR/Documents.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SelectionBias.h"
 #include "hone/Transforms/Passes.h"
@@ -426,9 +427,23 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (auto forward = module.lookupSymbol<func::FuncOp>("forward"))
       forward.erase();
     module->setAttr(attr::optimizer, settings->write(&getContext()));
+    noteCrossingAttentions(module);
     module->setAttr(attr::microBatches,
                     Builder(&getContext()).getI64IntegerAttr(microBatches));
     return success();
+  }
+
+  /// For a run on packed documents, which shows nothing of it otherwise.
+  static void noteCrossingAttentions(ModuleOp module) {
+    int64_t count = 0;
+    for (StringRef name : {"step", "accumulate"})
+      if (auto func = module.lookupSymbol<func::FuncOp>(name))
+        func.walk([&](AttentionOp op) {
+          count += op.getCausal() && !op.getSegments();
+        });
+    if (count > 0)
+      module->setAttr(attr::crossingAttentions,
+                      Builder(module).getI64IntegerAttr(count));
   }
 
   /// What the functions below rely on.

@@ -47,6 +47,7 @@ private:
   Status startOrResume();
   void printHeader();
   void printData();
+  void noteCrossedDocuments();
   std::string dataJson() const;
   double passesOver(size_t source) const;
 

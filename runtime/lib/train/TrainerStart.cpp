@@ -4,6 +4,7 @@
 #include "base/Printable.h"
 #include "io/FileIdentity.h"
 #include "io/SharedFiles.h"
+#include "io/data/PackedDocuments.h"
 #include "train/Dump.h"
 #include "train/FillState.h"
 #include "train/OutputFiles.h"
@@ -256,6 +257,28 @@ void Trainer::printData() {
                        shareOf(sources[i]) * 100, passesText(i).c_str()));
 }
 
+/// Says that documents of a row see one another, which no number of the run
+/// shows.
+void Trainer::noteCrossedDocuments() {
+  if (program.number("crossing_attentions", 0) == 0)
+    return;
+  for (const TokenSource &source : options.sources) {
+    PackedDocuments documents = findPackedDocuments(source.files.front());
+    if (documents.count < 2)
+      continue;
+    std::string end =
+        documents.end
+            ? format("%llu", static_cast<unsigned long long>(*documents.end))
+            : "ID";
+    return report.line(format(
+        "note: attention crosses documents: %s holds %llu, and a token sees "
+        "those before its own in the row; --documents=%s of honec (in run.toml "
+        "documents = \"eos\") keeps them apart",
+        source.name().c_str(), static_cast<unsigned long long>(documents.count),
+        end.c_str()));
+  }
+}
+
 /// What the log says of the sources of --data.
 std::string Trainer::dataJson() const {
   std::string text;
@@ -300,6 +323,7 @@ void Trainer::printHeader() {
   if (std::string note = executor->libraryNote(); !note.empty())
     report.line("matrix products: " + note);
   printData();
+  noteCrossedDocuments();
   if (std::string formula = report.mfuFormula(); !formula.empty())
     report.line(formula);
 }

@@ -171,6 +171,8 @@ private:
     honert_meta(program, "optimizer", model.optimizer);
     honert_meta_number(program, "abi", HONERT_ABI);
     honert_meta_number(program, "micro_batches", double(model.microBatches));
+    honert_meta_number(program, "crossing_attentions",
+                       double(model.crossingAttentions));
     honert_meta_number(program, "lr", 0.01);
     honert_meta_number(program, "weight_decay", 0.1);
     honert_meta_number(program, "clip", 1.0);

@@ -17,11 +17,12 @@ namespace test {
 struct TinyModel {
   static constexpr int64_t vocab = 32;
 
-  int64_t rows = 2, columns = 8; ///< of the token input
-  int64_t microBatches = 1;      ///< more: accumulate and update
-  double noise = 0;              ///< scale of noise on the gradients
-  bool needsFile = false;        ///< the buffer `scale` has no default
-  bool hasMask = false;          ///< one more input, [vocab] x f32
+  int64_t rows = 2, columns = 8;  ///< of the token input
+  int64_t microBatches = 1;       ///< more: accumulate and update
+  double noise = 0;               ///< scale of noise on the gradients
+  bool needsFile = false;         ///< the buffer `scale` has no default
+  bool hasMask = false;           ///< one more input, [vocab] x f32
+  int64_t crossingAttentions = 0; ///< that it says it has
   const char *fingerprint = "tiny";
   const char *precision = "fp32";
   const char *optimizer = "adamw"; ///< the name alone; it computes AdamW

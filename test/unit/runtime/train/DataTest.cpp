@@ -96,6 +96,30 @@ TEST_F(Data, epochs_are_those_of_the_joined_file) {
             steps({"--data", file("joined")}));
 }
 
+TEST_F(Data, crossed_documents_are_told) {
+  auto note = [&](const std::string &facts, int64_t crossing) {
+    test::writeFile(folder / "tokens.json", facts);
+    model.crossingAttentions = crossing;
+    bits({"--data", file("joined")});
+    size_t begin = out.find("note: "), end = out.find('\n', begin);
+    return begin == out.npos ? "" : out.substr(begin, end - begin);
+  };
+  std::string facts = R"({"end": "<|end|>", "end_id": 5, "documents": 3})";
+  EXPECT_EQ(note(facts, 2),
+            "note: attention crosses documents: " + file("joined") +
+                " holds 3, and a token sees those before its own in the row; "
+                "--documents=5 of honec (in run.toml documents = \"eos\") "
+                "keeps them apart");
+  EXPECT_EQ(note(facts, 0), "");
+  EXPECT_EQ(note(R"({"end_id": 5, "documents": 1})", 2), "");
+  // What is no such file says nothing.
+  for (const char *other : {"{\"documents\": \"many\"}", "[3]", "", "{"})
+    EXPECT_EQ(note(other, 2), "") << other;
+  EXPECT_NE(note(R"({"documents": 3, "end_id": null})", 2)
+                .find("--documents=ID of honec"),
+            std::string::npos);
+}
+
 TEST_F(Data, sources_are_told) {
   bits({"--data", folder / "[01].bin:3", "--data", file("2.npy") + ":1"});
   std::string first = test::readFile(file("log"));
