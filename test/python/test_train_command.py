@@ -176,6 +176,33 @@ def test_init(ready) -> None:
     assert not (ready.folder / "runs/e").exists()
 
 
+def test_documents_are_kept_apart_or_said_to_be_crossed(ready) -> None:
+    note = (
+        "note: attention crosses documents: data/train-0.npy .. data/train-1.npy (2 files) holds 7, and a token sees "
+        'those before its own in the row; --documents=21 of honec (in run.toml documents = "eos") keeps them apart'
+    )
+    assert "note:" not in ready("train", "run.toml", "steps=1", "name=unknown").stdout
+    write_tokens(ready.folder / "data", documents=1, end_id=21)
+    assert "note:" not in ready("train", "run.toml", "steps=1", "name=one").stdout
+    write_tokens(ready.folder / "data", documents=7, end_id=21)
+    assert note in ready("train", "run.toml", "steps=1", "name=crossed").stdout.splitlines()
+    assert "note:" not in ready("train", "run.toml", "steps=1", "name=apart", "documents=eos").stdout
+    assert "documents = 21" in (ready.folder / "runs/apart/run.toml").read_text()
+    first = [losses(ready.folder / f"runs/{name}/log.jsonl")[1] for name in ("one", "crossed", "apart")]
+    assert first[0] == first[1] != first[2]
+
+
+def test_ends_of_documents_that_are_refused(ready) -> None:
+    assert ready.refusal("train", "run.toml", "documents=eos") == (
+        'compile.documents: is "eos", and no tokens.json beside the files of data.train says which id ends a document; '
+        "expected that id, as documents = 50256"
+    )
+    error = ready.refusal("train", "run.toml", "documents=61")
+    assert "the end of documents is id 61, expected an id of the tokens, from 0 to 60" in error
+    error = ready.refusal("train", "run.toml", "documents=-1")
+    assert "--documents: is '-1', expected an id, an integer from 0 to 2147483647" in error
+
+
 def test_refusals(ready) -> None:
     assert ready.refusal("train", "no.toml") == "no.toml: No such file or directory"
     assert ready.refusal("train", "run.toml", "stpes=3") == "'stpes': no such key (did you mean steps?)"

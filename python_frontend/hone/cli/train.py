@@ -51,6 +51,7 @@ def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]
             f"{run.folder}: holds a run; hone train --resume {run.folder} goes on, name=OTHER starts another one"
         )
     start = _start(file)
+    _find_end_of_documents(file)
     words, facts, program = _compiled(arguments, file)
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -78,6 +79,7 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
     before = file.copy()
     for change in changes:
         file.change(change)
+    _find_end_of_documents(file)
     old, new = before.values(), file.values()
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key) and not file.is_flag(key):
@@ -139,6 +141,20 @@ def _compiled(arguments: argparse.Namespace, file: RunFile) -> tuple[list[str], 
         "tokens": str(Path(data.files[0]).parent.resolve()) if data and data.facts else None,
     }
     return words, facts, find_program(arguments, package, file.honec_words())
+
+
+def _find_end_of_documents(file: RunFile) -> None:
+    """Puts the id that ends documents, by tokens.json, in the place of "eos"."""
+    if file.get("compile", "documents") != "eos":
+        return
+    train = file.get("data", "train")
+    end = find_data(train, "data.train").facts.get("end_id") if train else None
+    if end is None:
+        raise HoneError(
+            'compile.documents: is "eos", and no tokens.json beside the files of data.train says which id ends a '
+            "document; expected that id, as documents = 50256"
+        )
+    file.put("compile", "documents", end)
 
 
 def data_words(file: RunFile, package: Path) -> list[str]:
