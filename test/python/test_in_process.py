@@ -22,6 +22,7 @@ import gpt2  # noqa: E402
 import hone  # noqa: E402
 import torch.nn as nn  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from hone.in_process.cache import _key  # noqa: E402
 
 BIN = os.environ.get("HONE_BIN", os.path.join(ROOT, "build", "bin"))
 pytestmark = pytest.mark.skipif(not os.path.exists(os.path.join(BIN, "honec")), reason="honec is not built")
@@ -373,6 +374,20 @@ def test_programs_are_cached_by_content(tmp_path, capfd) -> None:
 
 
 # -- the page and loops of others ---------------------------------------------------------------------------------
+
+
+def test_programs_are_of_the_libraries_below_honec_too(tmp_path) -> None:
+    """In a wheel lib/honec has a folder, with libraries that programs load."""
+    package, shared = tmp_path / "model.hone", tmp_path / "lib" / "honec" / "shared"
+    for folder in (package, shared, tmp_path / "bin"):
+        folder.mkdir(parents=True)
+    (tmp_path / "bin" / "honec").write_bytes(b"honec")
+    (shared / "libdnnl.so.2").write_bytes(b"one")
+    words = (str(package), [], str(tmp_path / "bin" / "honec"))
+    first = _key(*words)
+    assert _key(*words) == first
+    (shared / "libdnnl.so.2").write_bytes(b"another")
+    assert _key(*words) != first
 
 
 def test_the_session_of_the_page_runs(tmp_path, monkeypatch) -> None:

@@ -94,7 +94,7 @@ def test_log_begins_with_the_run_and_ends_with_the_reason(tmp_path: Path, tokens
     assert [line["tokens"] for line in lines if "loss" in line] == [16, 32, 48, 64]
     saved = [(line["step"], line["checkpoint"]) for line in lines if "checkpoint" in line]
     assert saved == [(step, f"{tmp_path}/c/step-{step:08d}") for step in (2, 4)]
-    assert list(lines[-1]) == ["step", "end", "time"] and (lines[-1]["step"], lines[-1]["end"]) == (4, "done")
+    assert list(lines[-1]) == ["step", "end", "median_ms", "median_tokens_per_s", "time"] and (lines[-1]["step"], lines[-1]["end"]) == (4, "done")
     times = [line["time"] for line in lines]
     assert times == sorted(times)
 

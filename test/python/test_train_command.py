@@ -336,6 +336,8 @@ def test_sweep_and_compare(ready) -> None:
     assert len(programs) == 1
     # Given again: what is done stays, and the table is the same.
     stamps = [(ready.folder / folder / "log.jsonl").read_text() for folder in folders]
+    ends = [json.loads(stamp.splitlines()[-1]) for stamp in stamps]
+    assert [row["ms"] for row in result["runs"]] == [end["median_ms"] for end in ends]  # as a run's last line has it
     text = ready("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8", "tensorboard=tb").stdout
     assert [(ready.folder / folder / "log.jsonl").read_text() for folder in folders] == stamps
     assert [line.split()[:2] for line in text.splitlines() if line.startswith("*")] == [["*", result["best"]]]

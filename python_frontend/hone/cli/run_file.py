@@ -111,6 +111,9 @@ class RunFile:
     def _check(self, section: str, key: str, value: Any) -> None:
         where = f"{self.path}: " + (f"{section}.{key}" if section else key)
         known = self._known(section)
+        if not section and key not in known and isinstance(value, dict):
+            near = suggestion(key, SECTIONS)
+            raise HoneError(f"{self.path}: [{key}]: no such section{near or ', expected ' + ', '.join(SECTIONS)}")
         if key not in known:
             home = next((name for name in ("", "train", "compile", "data", "log") if key in self._known(name)), None)
             if home is None:

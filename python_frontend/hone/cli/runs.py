@@ -112,8 +112,11 @@ class Run:
         """What a table shows of the run; None: the log does not say."""
         losses, validations = self.curve("loss"), self.curve("val_loss")
         best = min(validations, key=lambda point: point[1], default=None)
-        times = [value for _, value in self.curve("ms")]
-        speeds = [value for _, value in self.curve("tokens_per_s")]
+        # At its end a run logs the medians of its steps; before, there are those steps that are logged.
+        times, speeds = (
+            [value for _, value in self.curve(f"median_{key}")][-1:] or [value for _, value in self.curve(key)]
+            for key in ("ms", "tokens_per_s")
+        )
         return {
             "run": str(self.folder),
             "steps": max((step for step, _ in losses), default=0),

@@ -65,8 +65,9 @@ def _key(package: str, flags: Sequence[str], honec: str) -> str:
         key.update(f"{name} {len(content)}\n".encode())
         key.update(content)
 
+    # In a wheel, libraries that programs load lie in a folder of their own below it.
     runtime = os.path.join(os.path.dirname(honec), "..", "lib", "honec")
-    libraries = [os.path.join(runtime, name) for name in sorted(os.listdir(runtime))] if os.path.isdir(runtime) else []
+    libraries = sorted(os.path.join(folder, name) for folder, _, names in os.walk(runtime) for name in names)
     # Not the manifest, whose facts are the graph's.
     tensors = [os.path.join(package, name) for name in sorted(os.listdir(package)) if name != "manifest.json"]
     for path in [honec, *libraries, *tensors]:

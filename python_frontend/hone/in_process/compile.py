@@ -101,7 +101,8 @@ def compile(
                 )
             folder, was_there = compiled(package, flags, cache)
     except OSError as error:
-        raise HoneError(f"{cache}: cannot be written: {error.strerror}; expected cache=FOLDER") from None
+        path = error.filename or cache
+        raise HoneError(f"{path}: {error.strerror}; programs are kept in {cache}, cache=FOLDER names another") from None
     step = Step(
         folder,
         PROGRAM,

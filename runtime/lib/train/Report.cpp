@@ -132,7 +132,13 @@ void Report::checkpoint(int64_t step, const std::string &path) {
 }
 
 void Report::end(int64_t step, const std::string &reason) {
-  writeLog(step, "\"end\":" + quoteJson(reason));
+  std::string text = "\"end\":" + quoteJson(reason);
+  if (double median = medianSeconds(); median > 0) {
+    text += ",\"median_ms\":" + jsonNumber(median * 1e3);
+    if (double rate = tokensPerSecond(median); rate > 0)
+      text += ",\"median_tokens_per_s\":" + jsonNumber(rate);
+  }
+  writeLog(step, text);
 }
 
 //===----------------------------------------------------------------------===//
