@@ -47,16 +47,15 @@ std::vector<Advice> hone::report::adviseToFit(const Summary &summary,
       {"--micro-batches=N", "goes with an N-th of the batch, exported anew"}};
 }
 
+/// Where activations are most of the arena and no budget was given.
 static void adviseMemory(const Report &report, std::vector<Advice> &advice) {
   const MemorySummary &memory = report.summary.memory;
   int64_t activations = memory.peak[MemoryCategory::Activations];
-  std::vector<Advice> toFit = adviseToFit(report.summary, report.machine);
-  llvm::append_range(advice, toFit);
-  if (toFit.empty() && !memory.budget && 2 * activations > memory.arena)
+  if (!memory.budget && 2 * activations > memory.arena)
     advice.push_back(
         {"--memory-budget=SIZE",
-         formatv("recomputes activations, which are {0} of the "
-                 "{1} at the peak, for more time per step",
+         formatv("takes less memory, and more time per step: recomputes "
+                 "activations, which are {0} of the {1} at the peak",
                  formatBytes(activations), formatBytes(memory.arena))
              .str()});
 }
@@ -119,13 +118,16 @@ static void adviseBatches(const Report &report, double step,
 }
 
 std::vector<Advice> hone::report::adviseOn(const Report &report) {
-  std::vector<Advice> advice;
+  // That the program fits comes first, then what makes a step faster.
+  std::vector<Advice> advice = adviseToFit(report.summary, report.machine);
+  bool fits = advice.empty();
   double step = estimateStep(report.summary, report.machine);
-  adviseMemory(report, advice);
+  advisePrecision(report, step, advice);
   adviseBudget(report, advice);
   if (report.job && !report.job->advice.empty())
     advice.push_back({"--mesh", report.job->advice});
-  advisePrecision(report, step, advice);
   adviseBatches(report, step, advice);
+  if (fits)
+    adviseMemory(report, advice);
   return advice;
 }

@@ -29,20 +29,23 @@ static std::string nameOf(const Launch &launch) {
 
 std::vector<ModuleCost> hone::report::findCostliestModules(const Report &report,
                                                            size_t count) {
-  std::map<std::string, double> seconds;
+  std::map<std::string, ModuleCost> modules;
   double work = 0;
-  for (const Launch &launch : report.summary.launches) {
+  for (auto [index, launch] : llvm::enumerate(report.summary.launches)) {
     if (launch.transfer || launch.waitsFor)
       continue;
     double took = double(report.summary.timesPerStep(launch.function)) *
                   estimateSeconds(launch, report.machine);
-    seconds[nameOf(launch)] += took;
+    ModuleCost &module = modules[nameOf(launch)];
+    module.seconds += took;
+    module.launches.push_back(index);
     work += took;
   }
   std::vector<ModuleCost> costs;
-  for (const auto &[module, took] : seconds)
-    if (took > 0)
-      costs.push_back({module, took, took / work});
+  for (auto &[name, cost] : modules)
+    if (cost.seconds > 0)
+      costs.push_back(
+          {name, cost.seconds, cost.seconds / work, std::move(cost.launches)});
   llvm::sort(costs, [](const ModuleCost &a, const ModuleCost &b) {
     return std::tie(b.seconds, a.module) < std::tie(a.seconds, b.module);
   });

@@ -189,6 +189,10 @@ static void writeCostliestModules(OStream &out, const Report &report) {
         out.attribute("module", clean(cost.module));
         out.attribute("seconds", cost.seconds);
         out.attribute("share", cost.share);
+        out.attributeArray("launches", [&] {
+          for (size_t launch : cost.launches)
+            out.value(int64_t(launch));
+        });
       });
   });
 }

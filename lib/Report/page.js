@@ -326,8 +326,10 @@ function overviewTab(report) {
     ['FLOPs', fact('step.flops', step.flops.toExponential(3))], ['bytes', fact('step.bytes', showBytes(step.bytes))],
     ['precision', escapeText(report.precision || 'as exported')], ['machine', escapeText(report.machine)]);
   const facts = tag('dl', {}, ...rows.map(([name, markup]) => tag('dt', {}, name) + tag('dd', {}, markup)));
-  const costs = report.costliest.map(({ module, seconds, share }) =>
-    [module, showMilliseconds(seconds), showPercent(share, 1)]);
+  const times = report.measured && report.measured.seconds;
+  const took = launches => launches.reduce((sum, i) => sum + (times[i] || 0) * report.launches[i].times, 0);
+  const costs = report.costliest.map(({ module, seconds, share, launches }) =>
+    [module, ...(times ? [showMilliseconds(took(launches))] : []), showMilliseconds(seconds), showPercent(share, 1)]);
   const advice = report.advice.map(({ flag, text }) => tag('li', {}, tag('code', {}, escapeText(flag)),
     escapeText(`: ${text}.`)));
   if (!report.measured)
@@ -335,7 +337,8 @@ function overviewTab(report) {
       tag('code', {}, 'hone report RUN --profile=TRACE'), ': measured times beside these estimates.'));
   return section('summary', 'In short', facts) +
     section('costs', 'Costliest modules', table('costliest', 'Of the work of a step; * stands for any number',
-      [words('module'), number('estimated ms'), number('share')], costs)) +
+      [words('module'), ...(times ? [number('measured ms')] : []), number('estimated ms'), number('share')],
+      costs)) +
     section('advice', 'What would help', tag('ul', {}, ...advice)) + measuredSection(report);
 }
 

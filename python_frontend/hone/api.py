@@ -129,7 +129,7 @@ def export(
         print(f"assumed: {assumption}; a batch that answers otherwise has the loss NaN", file=sys.stderr)
     print(f"weights: {reason}", file=sys.stderr)
     if not model.training and any(a.kind == "rng" for a in graph.arguments):
-        warn("model: is in evaluation mode, exported in training mode, with dropout; set its probability to 0 for none")
+        warn("model: is in evaluation mode, exported in training mode, with its dropout; for none, set the probabilities of its dropouts to 0")
     return out
 
 

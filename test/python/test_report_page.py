@@ -21,8 +21,8 @@ REPORT = {
     "schema": 2,
     "step": {"seconds": 4e-3},
     "costliest": [
-        {"module": "blocks.*.mlp.up", "seconds": 2e-3, "share": 0.5},
-        {"module": "(update, no module)", "seconds": 1e-3, "share": 0.25},
+        {"module": "blocks.*.mlp.up", "seconds": 2e-3, "share": 0.5, "launches": [0]},
+        {"module": "(update, no module)", "seconds": 1e-3, "share": 0.25, "launches": [1, 2]},
     ],
     "advice": [{"flag": "--precision=bf16", "text": "products take 3.00 ms of 4.00 ms"}],
     "launches": LAUNCHES,
@@ -90,6 +90,27 @@ def test_in_short(folder: Path, capsys) -> None:
     (folder / "report.json").write_text(json.dumps(older))
     assert main([str(folder)]) == 0
     assert capsys.readouterr().out.splitlines()[2:] == ["step     4.000 ms (estimated)"]
+
+
+def test_measured_in_short(folder: Path, capsys) -> None:
+    """With a profile, what the modules took stands beside what was estimated: of a step, by how often launches run."""
+    assert main([str(folder), f"--profile={write_trace(folder, EVENTS)}"]) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        f"profile  {folder / 'trace.json'}",
+        "step     4.000 ms (estimated), 4.500 ms in launches (measured)",
+        "",
+        "module               measured ms  estimated ms   share",
+        "blocks.*.mlp.up            4.000         2.000  50.0 %",
+        "(update, no module)        0.500         1.000  25.0 %",
+        "",
+        "What would help (a flag of honec is a key of [compile]):",
+        "  --precision=bf16: products take 3.00 ms of 4.00 ms",
+        "",
+        "Launches that take longer than estimated, by the ratio:",
+        "launch         measured ms  estimated ms  ratio",
+        "dot_general a        2.000         1.000    2.0",
+        "reduce b             0.500         2.000    0.2",
+    ]
 
 
 def test_compare_in_short(folder: Path, capsys) -> None:

@@ -136,8 +136,11 @@ def test_wrong_files(text: str) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path) -> None:
-    with pytest.raises(HoneError, match="no.toml: No such file or directory"):
+    with pytest.raises(HoneError, match="no.toml: No such file or directory; hone new gpt writes one, with a model"):
         read_run_file(tmp_path / "no.toml")
+    (tmp_path / "text.txt").write_text("In the beginning")
+    with pytest.raises(HoneError, match="text.txt: .*; expected a run file .TOML., as hone new writes one"):
+        read_run_file(tmp_path / "text.txt")
     (tmp_path / "empty.toml").write_text("")
     with pytest.raises(HoneError, match='has no key model, expected model = "FILE.py:FUNCTION"'):
         read_run_file(tmp_path / "empty.toml")

@@ -204,7 +204,7 @@ def test_ends_of_documents_that_are_refused(ready) -> None:
 
 
 def test_refusals(ready) -> None:
-    assert ready.refusal("train", "no.toml") == "no.toml: No such file or directory"
+    assert ready.refusal("train", "rnu.toml") == "rnu.toml: No such file or directory (did you mean run.toml?)"
     assert ready.refusal("train", "run.toml", "stpes=3") == "'stpes': no such key (did you mean steps?)"
     assert ready.refusal("train", "--resume", "runs/none").startswith("runs/none: is not a run, expected a folder that")
     error = ready.refusal("train", "run.toml", "data.train=none.npy")
@@ -347,6 +347,8 @@ def test_sweep_and_compare(ready) -> None:
     assert ready.refusal("sweep", "run.toml", "lr=,3") == "'lr=,3': expected KEY=VALUE,VALUE,..."
     assert ready.refusal("sweep", "run.toml", code=2).startswith("no values, expected KEY=VALUE,VALUE,...")
 
+    error = ready.refusal("compare", "runs/run-sweep")
+    assert error.endswith("a folder that hone train made; it holds some: runs/run-sweep/*")
     compared = ready.json("compare", *folders[:2], "-o", "both.svg")
     assert compared["best"] == folders[1] and compared["curves"] == "both.svg"
     svg = (ready.folder / "both.svg").read_text()

@@ -10,7 +10,7 @@ from typing import Any, Sequence
 
 from ..errors import HoneError
 from .command import Parser, show, table
-from .report_page import measured, read_page, read_report, worst_ratios, write_page
+from .report_page import measured, read_page, read_report, seconds_of, worst_ratios, write_page
 from .runs import open_run
 from .tools import run as run_tool
 from .train import data_words, launcher
@@ -37,6 +37,9 @@ def main(argv: Sequence[str]) -> int:
         if arguments.profile is not None:
             data["measured"] = measured(profile, data)
             found["worst"] = worst_ratios(data, data["measured"], 5)
+            found["measured"] = seconds_of(data, range(len(data["launches"])))
+            for row in found["costliest"]:
+                row["measured"] = seconds_of(data, row["launches"])
         if arguments.compare is not None:
             data["other"] = read_report(Path(arguments.compare))
             found["other"] = {"run": arguments.compare, "seconds": data["other"]["step"]["seconds"]}
@@ -69,13 +72,18 @@ def _time(arguments: argparse.Namespace, profile: Path) -> None:
 
 def _described(found: dict[str, Any]) -> str:
     step = f"step     {_milliseconds(found)} ms (estimated)"
+    if "measured" in found:
+        step += f", {1e3 * found['measured']:.3f} ms in launches (measured)"
     if other := found.get("other"):
         ratio = found["seconds"] / other["seconds"] if other["seconds"] else float("nan")
         step += f", {other['run']} {_milliseconds(other)} ms: ratio {ratio:.3f}"
     lines = [*(f"{name:<8} {found[name]}" for name in ("report", "data", "profile") if name in found), step]
     if found["costliest"]:
-        rows = [["module", "estimated ms", "share"]]
-        rows += [[row["module"], _milliseconds(row), f"{100 * row['share']:.1f} %"] for row in found["costliest"]]
+        times = ["measured ms"] if "measured" in found else []
+        rows = [["module", *times, "estimated ms", "share"]]
+        for row in found["costliest"]:
+            times = [f"{1e3 * row['measured']:.3f}"] if "measured" in found else []
+            rows.append([row["module"], *times, _milliseconds(row), f"{100 * row['share']:.1f} %"])
         lines += ["", table(rows)]
     if found["advice"]:
         lines += ["", "What would help (a flag of honec is a key of [compile]):"]
@@ -87,7 +95,7 @@ def _described(found: dict[str, Any]) -> str:
              f"{row['measured'] / row['estimated']:.1f}"]
             for row in found["worst"]
         ]
-        lines += ["", table(rows)]
+        lines += ["", "Launches that take longer than estimated, by the ratio:", table(rows)]
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
 from ..errors import HoneError
 
@@ -78,6 +78,12 @@ def measured(trace_path: Path, report: dict[str, Any]) -> dict[str, Any]:
         raise HoneError(f"{trace_path}: no event names a launch of a report; compile again, then run with --profile")
     seconds = [total[i] / max(launch["times"], 1) if i in total else None for i, launch in enumerate(launches)]
     return {"file": trace_path.name, "machine": facts["machine"], "seconds": seconds}
+
+
+def seconds_of(report: dict[str, Any], launches: Iterable[int]) -> float:
+    """What these launches of a step with measured times take together, as often as a step runs each."""
+    times = report["measured"]["seconds"]
+    return sum((times[index] or 0.0) * report["launches"][index]["times"] for index in launches)
 
 
 def worst_ratios(report: dict[str, Any], times: dict[str, Any], count: int) -> list[dict[str, Any]]:

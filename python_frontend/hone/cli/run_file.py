@@ -61,7 +61,8 @@ class RunFile:
         try:
             read = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise HoneError(f"{path}: {error}") from None
+            hint = "" if path.endswith(".toml") else "; expected a run file (TOML), as hone new writes one"
+            raise HoneError(f"{path}: {error}{hint}") from None
         self.sections: dict[str, Values] = {name: {} for name in ("", *SECTIONS)}
         for key, value in read.items():
             if key in SECTIONS and isinstance(value, dict):
@@ -225,7 +226,12 @@ def read_run_file(path: str | Path) -> RunFile:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise HoneError(f"{path}: {error.strerror}") from None
+        hint = ""
+        if isinstance(error, FileNotFoundError):
+            folder = Path(path).parent
+            near = suggestion(str(path), map(str, folder.glob("*.toml")))
+            hint = near or "; hone new gpt writes one, with a model"
+        raise HoneError(f"{path}: {error.strerror}{hint}") from None
     except UnicodeDecodeError:
         raise HoneError(f"{path}: is not text, expected a run file (TOML)") from None
     file = RunFile(text, os.fspath(path))

@@ -132,5 +132,8 @@ class Run:
 def open_run(path: str | Path) -> Run:
     run = Run(Path(path))
     if not (run.folder / "run.toml").is_file():
-        raise HoneError(f"{path}: is not a run, expected a folder that hone train made, such as runs/NAME")
+        hint = ", such as runs/NAME"
+        if any(run.folder.glob("*/run.toml")):
+            hint = f"; it holds some: {path}/*"
+        raise HoneError(f"{path}: is not a run, expected a folder that hone train made{hint}")
     return run

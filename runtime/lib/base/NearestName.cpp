@@ -4,20 +4,23 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 using namespace honert;
 
-/// Letters to insert, remove or replace to make `to` of `from`.
+/// Letters to insert, remove, replace or swap with the next to make `to` of
+/// `from` (optimal string alignment).
 static size_t editDistance(std::string_view from, std::string_view to) {
-  std::vector<size_t> row(to.size() + 1);
+  std::vector<size_t> beforeLast, last(to.size() + 1), row(to.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = row[0];
+    beforeLast = std::exchange(last, row);
     row[0] = i + 1;
     for (size_t j = 0; j < to.size(); ++j) {
-      size_t replaced = diagonal + (from[i] != to[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] =
+          std::min({last[j] + (from[i] != to[j]), row[j] + 1, last[j + 1] + 1});
+      if (i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j])
+        row[j + 1] = std::min(row[j + 1], beforeLast[j - 1] + 1);
     }
   }
   return row.back();

@@ -69,6 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{
             2, {"--dat", "D/tokens"}, "--dat: unknown; did you mean --data?"},
         Mistake{2, {"--chek"}, "--chek: unknown; did you mean --check?"},
+        // Two letters in each other's place are one mistake.
+        Mistake{2, {"--stesp"}, "--stesp: unknown; did you mean --steps?"},
         Mistake{2,
                 {"--generate", "text"},
                 "--generate: this program cannot generate (it has no function "
