@@ -51,7 +51,7 @@ FOREIGN = {
     "$lit": ("--filter", "--param"),
     "mpirun": ("--allow-run-as-root", "--oversubscribe", "--mca", "--map-by", "--bind-to", "--use-hwthread-cpus",
                "--hostfile"),
-    "pip": ("--extra-index-url",),
+    "pip": ("--extra-index-url", "--index-url"),
     "python": ("--version",),
     "python3": ("--version",),
     "gtest": ("--gtest_filter", "--gtest_brief", "--gtest_also_run_disabled_tests"),
