@@ -13,7 +13,7 @@
 
 // After all passes, in each phase.
 // RUN: hone-opt %fixtures/gpt2_tiny.hone/graph.mlir --hone-pipeline="upto=plan" --short | FileCheck %s --check-prefix=PLAN
-// PLAN: module attributes {hone.model = "gpt2_tiny"} {
+// PLAN: module attributes {hone.crossing_attentions = 2 : i64, hone.model = "gpt2_tiny"} {
 // PLAN: plan.argument "wpe.weight" kind "param" at {{[0-9]+}} : tensor<16x24xf32>{{$}}
 
 //      CHECK:module attributes {hone.model = "m"} {
