@@ -6,8 +6,8 @@
 
 The model is a GPT-2 of transformers with random weights; its sizes by default are those of GPT-2 124M. In each round
 both systems continue a prompt of 8 tokens greedily, by `--tokens` tokens and by three times as many. The difference of
-the two times is that of 2 * `--tokens` tokens, without starting, loading weights and reading the prompt. A figure is the
-median over rounds, and the ratio that of the rounds' ratios. transformers keeps keys and values too (its default).
+the two times is that of 2 * `--tokens` tokens, without start, loading of weights and prompt. A figure is the median
+over rounds, and the ratio that of the rounds' ratios. transformers keeps keys and values too (its default).
 """
 
 from __future__ import annotations
@@ -105,17 +105,17 @@ def main() -> int:
                 own = statistics.median(1e3 * pair[0] for pair in pairs)
                 other = statistics.median(1e3 * pair[1] for pair in pairs)
                 ratio = statistics.median(pair[1] / pair[0] for pair in pairs)
-                rows.append(f"| {precision} | {threads} | {own:.1f} | {1e3 / own:.0f} | {other:.1f} | {1e3 / other:.0f} "
-                            f"| {ratio:.2f} |")
+                times = " | ".join(f"{each:.1f} | {1e3 / each:.0f}" for each in (own, other))
+                rows.append(f"| {precision} | {threads} | {times} | {ratio:.2f} |")
                 print(rows[-1], flush=True)
     if options.output:
         options.output.write_text(f"""# Text: tokens per second
 
-Made by `tools/benchmark-generate.py` on {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; a GPT-2 of
-{parameters / 1e6:.0f}M parameters ({options.layers} layers, width {options.width}), one text, {options.rounds} rounds of both systems in
-turn, greedy. Times are per token, without start and prompt; *faster* is the median of the rounds' ratios. PyTorch
-{torch.__version__} and transformers {transformers.__version__} keep keys and values as Hone's programs do
-([generation](../rationale/generation.md)).
+Made by `tools/benchmark-generate.py` on {datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores; a GPT-2
+of {parameters / 1e6:.0f}M parameters ({options.layers} layers, width {options.width}), one text, greedy,
+{options.rounds} rounds of both systems in turn. Times are per token, without start and prompt; *faster* is the median
+of the rounds' ratios. PyTorch {torch.__version__} and transformers {transformers.__version__} keep keys and values as
+Hone's programs do ([generation](../rationale/generation.md)).
 
 | precision | threads | Hone, ms | tokens/s | transformers, ms | tokens/s | faster |
 |---|---|---|---|---|---|---|
