@@ -376,6 +376,14 @@ def test_programs_are_cached_by_content(tmp_path, capfd) -> None:
 # -- the page and loops of others ---------------------------------------------------------------------------------
 
 
+def test_a_cache_that_cannot_be_written_is_named(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    t = gpt2.tiny()
+    cache = str(tmp_path / "file" / "cache")
+    with pytest.raises(hone.HoneError, match=rf"{cache}.*: Not a directory; programs are kept in {cache}, cache=FOLDER"):
+        hone.compile(t.model, t.loss_fn, t.example_batch, t.optimizer, cache=cache)
+
+
 def test_programs_are_of_the_libraries_below_honec_too(tmp_path) -> None:
     """In a wheel lib/honec has a folder, with libraries that programs load."""
     package, shared = tmp_path / "model.hone", tmp_path / "lib" / "honec" / "shared"

@@ -82,9 +82,12 @@ int64_t CutFunction::stageOfResult(unsigned index) const {
     return *stage;
   // A check of ids: who reads the ids has them.
   SmallVector<Value> work = {value};
+  DenseSet<Value> seen;
   std::optional<int64_t> first;
   while (!work.empty()) {
     Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
     if (Operation *op = next.getDefiningOp()) {
       work.append(op->operand_begin(), op->operand_end());
       continue;
