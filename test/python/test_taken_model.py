@@ -334,7 +334,7 @@ def test_each_dropout_has_its_own_probability_and_mode() -> None:
 def test_a_model_in_evaluation_mode_is_said_to_be_exported_with_dropout(tmp_path, capsys) -> None:
     model = Net(lambda m, x: F.dropout(x, 0.3, m.training)).eval()
     hone.export(model, loss, ids(), out=str(tmp_path / "m.hone"))
-    assert "model: is in evaluation mode, exported in training mode, with dropout" in capsys.readouterr().err
+    assert "model: is in evaluation mode, exported in training mode, with its dropout" in capsys.readouterr().err
     hone.export(model.train(), loss, ids(), out=str(tmp_path / "m.hone"))
     assert "evaluation mode" not in capsys.readouterr().err
 
