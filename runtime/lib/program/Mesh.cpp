@@ -49,6 +49,13 @@ std::vector<int64_t> Mesh::groupOf(int64_t rank, const Axes &along) const {
   return group;
 }
 
+Axes Mesh::stageAxes() const {
+  for (size_t axis = 0; axis != axes.size(); ++axis)
+    if (axes[axis].name == "pp")
+      return {static_cast<int64_t>(axis)};
+  return {};
+}
+
 std::string Mesh::text() const {
   std::string text;
   for (const MeshAxis &axis : axes)

@@ -35,6 +35,8 @@ struct Mesh {
   int64_t numberInGroup(int64_t rank, const Axes &along) const;
   /// The ranks of the group of `rank`, by their number in it.
   std::vector<int64_t> groupOf(int64_t rank, const Axes &along) const;
+  /// The axis "pp", along which ranks have different stages, if there is one.
+  Axes stageAxes() const;
   /// "dp=2,tp=4"; of some axes "dp,tp".
   std::string text() const;
   std::string text(const Axes &along) const;

@@ -3,6 +3,8 @@
 #include "comm/host/MessageTransport.h"
 #include "comm/host/Operation.h"
 
+#include <algorithm>
+
 using namespace honert;
 
 void ScratchPool::reserve(int64_t bytes) {
@@ -26,8 +28,13 @@ MessageTransport::MessageTransport(PointToPoint &peers, CollectiveLog &log,
 MessageTransport::~MessageTransport() = default;
 
 Status MessageTransport::prepare(const Launch &launch) {
-  auto operation =
-      std::make_unique<MessageOperation>(peers, log, scratch, mesh, launch);
+  auto &collective = std::get<CollectiveLaunch>(launch.action);
+  bool crossesStages = false;
+  for (int64_t axis : mesh.stageAxes())
+    crossesStages |=
+        std::count(collective.axes.begin(), collective.axes.end(), axis) != 0;
+  auto operation = std::make_unique<MessageOperation>(
+      peers, log, scratch, nextTags[crossesStages], mesh, launch);
   scratch.reserve(operation->scratchBytes());
   operations[&launch] = std::move(operation);
   return Status();

@@ -50,6 +50,9 @@ private:
   CollectiveLog &log;
   const Mesh &mesh;
   ScratchPool scratch;
+  /// Ranks run the collectives within their stage in one order, and those
+  /// between stages, but not one order of both: they have even and odd tags.
+  int64_t nextTags[2] = {0, 1};
   std::map<const Launch *, std::unique_ptr<MessageOperation>> operations;
   std::map<int64_t, MessageOperation *> begun; // by token
 };

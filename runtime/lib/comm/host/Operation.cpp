@@ -27,10 +27,10 @@ static std::string textOf(const Launch &launch, const Mesh &mesh) {
 }
 
 MessageOperation::MessageOperation(PointToPoint &peers, CollectiveLog &log,
-                                   ScratchPool &scratch, const Mesh &mesh,
-                                   const Launch &from)
+                                   ScratchPool &scratch, int64_t &nextTag,
+                                   const Mesh &mesh, const Launch &from)
     : launch(std::get<CollectiveLaunch>(from.action)), text(textOf(from, mesh)),
-      log(log), scratch(scratch), pending(peers, log),
+      log(log), scratch(scratch), nextTag(nextTag), pending(peers, log),
       group(mesh.groupOf(peers.rank(), launch.axes)),
       own(mesh.numberInGroup(peers.rank(), launch.axes)) {
   if (!reduces())
@@ -91,7 +91,6 @@ int64_t MessageOperation::scratchBytes() const {
 
 /// place(i) is {address, bytes} of what rank i of the group gets.
 template <typename Place> Status MessageOperation::sendAll(Place place) {
-  int64_t tag = number % PointToPoint::largestTag;
   // Each begins with its neighbour, so that not all send to the first.
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t to = (own + i) % ranks();
@@ -103,7 +102,6 @@ template <typename Place> Status MessageOperation::sendAll(Place place) {
 
 /// place(i) is {address, bytes} of what rank i of the group sends.
 template <typename Place> Status MessageOperation::receiveAll(Place place) {
-  int64_t tag = number % PointToPoint::largestTag;
   for (int64_t i = 1; i < ranks(); ++i) {
     int64_t from = (own + ranks() - i) % ranks();
     auto [address, bytes] = place(from);
@@ -117,7 +115,7 @@ using ConstPlace = std::pair<const char *, int64_t>;
 
 /// A collective that combines nothing has one round.
 Status MessageOperation::postMove() {
-  int64_t tag = number % PointToPoint::largestTag, bytes = launch.inBytes();
+  int64_t bytes = launch.inBytes();
   if (launch.kind == CollectiveKind::shift) {
     int64_t from = (own + ranks() - launch.amount) % ranks();
     int64_t to = (own + launch.amount) % ranks();
@@ -206,6 +204,8 @@ Status MessageOperation::begin(char *memory) {
   if (launch.count == 0)
     return Status();
   number = log.begin(text);
+  tag = nextTag % PointToPoint::firstChannelTag;
+  nextTag += 2;
   if (!reduces())
     copyOwn();
   else if (ranks() > 1)

@@ -13,8 +13,9 @@ namespace honert {
 /// block of a slice, while it sends its block of the slice before to all.
 class MessageOperation {
 public:
+  /// Each run takes `nextTag` and leaves the second one after it.
   MessageOperation(PointToPoint &peers, CollectiveLog &log,
-                   ScratchPool &scratch, const Mesh &mesh,
+                   ScratchPool &scratch, int64_t &nextTag, const Mesh &mesh,
                    const Launch &launch);
 
   /// Bytes that a piece of the pool must have.
@@ -45,6 +46,7 @@ private:
   const std::string text; ///< for the log
   CollectiveLog &log;
   ScratchPool &scratch;
+  int64_t &nextTag;
   PendingMessages pending;
   std::vector<int64_t> group; ///< its ranks
   int64_t own;                ///< number in it
@@ -55,6 +57,7 @@ private:
 
   // While it runs.
   int64_t number = 0; ///< of the log's entry
+  int64_t tag = 0;
   int64_t round = 0;
   const char *in = nullptr;
   char *out = nullptr, *received = nullptr;

@@ -27,6 +27,9 @@ public:
   /// Tags are from 0 to largestTag, a message has at most largestMessage bytes.
   /// The bytes belong to the message until it is done.
   static constexpr int64_t largestTag = 32767;
+  /// Collectives of programs have the tags below this, channels those from it
+  /// to largestTag - 1, what ranks exchange between steps the largest.
+  static constexpr int64_t firstChannelTag = 16384;
   static constexpr int64_t largestMessage = int64_t(1) << 30;
   virtual Status send(int64_t to, int64_t tag, const void *data, int64_t bytes,
                       Message &message) = 0;
