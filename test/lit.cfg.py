@@ -43,6 +43,7 @@ for tool in (
     "honert-fuzz-messages",
     "honert-meet",
     "honert-ranks",
+    "honert-staged",
     "honert-tiny",
     "plan-chain",
     "print-schedule",

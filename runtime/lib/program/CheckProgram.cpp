@@ -1,6 +1,7 @@
 //===- CheckProgram.cpp - What a described program must satisfy -----------===//
 
 #include "program/CheckRanks.h"
+#include "program/CheckStages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +71,14 @@ static Status checkArgument(const Argument &argument, const Bounds &bounds,
     return broken(format("argument '%s' at offset %lld is outside the arena or "
                          "not a multiple of 64",
                          fqn, static_cast<long long>(argument.offset)));
+  int64_t windowBytes;
+  if (__builtin_mul_overflow(argument.instances, argument.instanceStride(),
+                             &windowBytes) ||
+      !bounds.contains(argument.offset, windowBytes -
+                                            argument.instanceStride() +
+                                            argument.bytes))
+    return broken(format("window '%s' of %lld instances is outside the arena",
+                         fqn, static_cast<long long>(argument.instances)));
   int64_t wholeBytes = byteCount(argument.dtype, argument.whole).value_or(-1);
   if (argument.data && argument.dataBytes != wholeBytes)
     return broken(format("argument '%s' has %lld bytes, but its value %lld",
@@ -405,6 +414,14 @@ static Status checkGenerate(const Program &program) {
   return Status();
 }
 
+static Status checkMicroBatches(const Program &program) {
+  double count = program.number("micro_batches", 1);
+  if (!(count >= 1 && count <= 1e9) || count != std::floor(count))
+    return broken(
+        format("micro_batches is %g (expected a whole number >= 1)", count));
+  return Status();
+}
+
 /// The functions that train are there, and a loss comes out of them.
 static Status checkEntryPoints(const Program &program) {
   const Function *step = program.function("step");
@@ -417,10 +434,7 @@ static Status checkEntryPoints(const Program &program) {
       return broken("there is neither 'step' nor 'accumulate' and 'update'");
     if (!program.argument(Kind::scalar, "loss"))
       return broken("'accumulate' has no argument 'loss' to add to");
-    double count = program.number("micro_batches", 1);
-    if (!(count >= 1 && count <= 1e9) || count != std::floor(count))
-      return broken(
-          format("micro_batches is %g (expected a whole number >= 1)", count));
+    HONERT_TRY(checkMicroBatches(program));
   }
   if (program.isMeshInvariant() && program.isForCuda())
     return broken("it is mesh-invariant and for a GPU");
@@ -478,7 +492,7 @@ static Status checkNames(const Program &program) {
         return broken(format("two tensors answer to '%s'", each.c_str()));
   }
   for (const Argument &argument : program.arguments) {
-    const Argument *param = program.argument(Kind::param, argument.fqn);
+    const Argument *param = program.whole().argument(Kind::param, argument.fqn);
     if (argument.kind == Kind::workingCopy &&
         (!param || param->whole != argument.whole || !isFloat(param->dtype) ||
          !isFloat(argument.dtype)))
@@ -500,12 +514,33 @@ static Status checkNames(const Program &program) {
   return Status();
 }
 
+static Status checkStages(const Program &program) {
+  if (program.isForCuda())
+    return broken("it has stages of a pipeline and is for a GPU, where stages "
+                  "do not run yet");
+  HONERT_TRY(checkMicroBatches(program));
+  for (size_t i = 0; i != program.stages.size(); ++i)
+    if (Status status = program.stages[i].check(); !status.ok())
+      return Status::error(format("stage %zu: ", i) + status.message());
+  HONERT_TRY(checkShared(program));
+  HONERT_TRY(checkNames(program));
+  return checkActions(program);
+}
+
 Status Program::check() const {
   if (!mistake.empty())
     return broken(mistake);
   if (number("abi", -1) != HONERT_ABI)
     return broken(format("made for ABI %g; this runtime has ABI %d",
                          number("abi", -1), HONERT_ABI));
+  Axes along = mesh.stageAxes();
+  size_t expected = along.empty() || isStage() ? 0 : mesh.groupSize(along);
+  if (stages.size() != expected)
+    return broken(format("there are %zu stages for mesh '%s', expected one for "
+                         "each coordinate along 'pp'",
+                         stages.size(), mesh.text().c_str()));
+  if (!stages.empty())
+    return checkStages(*this);
   if (arenaBytes < 0)
     return broken("the arena has a negative size");
   Bounds bounds(arenaBytes);
@@ -519,5 +554,5 @@ Status Program::check() const {
     HONERT_TRY(checkRanks(*this, function));
     HONERT_TRY(checkPlace(*this, function));
   }
-  return checkEntryPoints(*this);
+  return isStage() ? checkStage(*this) : checkEntryPoints(*this);
 }

@@ -20,7 +20,7 @@ public:
   static constexpr size_t kept = 32;
 
   struct Entry {
-    int64_t number = 0; ///< from 1; all ranks count the same
+    int64_t number = 0; ///< from 1; ranks of one stage count the same
     int64_t step = 0;   ///< 0: before the first
     std::string what;
     Clock::time_point begun, ended;

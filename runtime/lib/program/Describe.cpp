@@ -49,16 +49,21 @@ static Axes axesOf(honert_program *program, int64_t count,
   return result;
 }
 
+/// What is being described: the latest stage, or the program itself.
+static Program &latestStage(honert_program *program) {
+  return program->stages.empty() ? *program : program->stages.back();
+}
+
 static Argument *latestArgument(honert_program *program, const char *caller) {
-  if (!program->arguments.empty())
-    return &program->arguments.back();
+  if (Program &stage = latestStage(program); !stage.arguments.empty())
+    return &stage.arguments.back();
   blame(program, format("%s before any argument", caller));
   return nullptr;
 }
 
 static Function *latestFunction(honert_program *program, const char *caller) {
-  if (!program->functions.empty())
-    return &program->functions.back();
+  if (Program &stage = latestStage(program); !stage.functions.empty())
+    return &stage.functions.back();
   blame(program, format("%s before any function", caller));
   return nullptr;
 }
@@ -115,20 +120,20 @@ void honert_meta_number(honert_program *program, const char *key,
 }
 
 void honert_arena(honert_program *program, int64_t bytes) {
-  program->arenaBytes = bytes;
+  latestStage(program).arenaBytes = bytes;
 }
 
 void honert_category(honert_program *program, const char *name, int64_t bytes) {
-  program->categories.emplace_back(name, bytes);
+  latestStage(program).categories.emplace_back(name, bytes);
 }
 
 void honert_live(honert_program *program, const char *category,
                  const char *name, const char *location, int64_t dtype,
                  int64_t rank, const int64_t *dims, int64_t count,
                  int64_t bytes) {
-  program->live.push_back({category, name, location,
-                           read<DType>(program, "element type", dtype),
-                           shapeOf(program, rank, dims), count, bytes});
+  latestStage(program).live.push_back(
+      {category, name, location, read<DType>(program, "element type", dtype),
+       shapeOf(program, rank, dims), count, bytes});
 }
 
 void honert_argument(honert_program *program, int64_t kind, const char *fqn,
@@ -144,7 +149,7 @@ void honert_argument(honert_program *program, int64_t kind, const char *fqn,
   argument.whole = argument.dims;
   argument.divisions.resize(argument.dims.size());
   argument.parts = {{fqn, Shape(argument.dims.size(), 0), argument.dims}};
-  program->arguments.push_back(std::move(argument));
+  latestStage(program).arguments.push_back(std::move(argument));
 }
 
 void honert_argument_part(honert_program *program, const char *fqn,
@@ -162,12 +167,37 @@ void honert_argument_part(honert_program *program, const char *fqn,
 
 void honert_mesh_axis(honert_program *program, const char *name, int64_t size,
                       const char *link) {
-  if (!program->arguments.empty())
-    return blame(program, "honert_mesh_axis after an argument");
+  if (!program->arguments.empty() || !program->stages.empty())
+    return blame(program, "honert_mesh_axis after an argument or a stage");
   if (size < 1 || size > INT32_MAX / program->mesh.ranks())
     return blame(program, format("mesh axis '%s' has size %lld", name,
                                  static_cast<long long>(size)));
   program->mesh.axes.push_back({name, size, link ? link : ""});
+}
+
+void honert_stage(honert_program *program, int64_t stage) {
+  if (!program->arguments.empty() || !program->functions.empty())
+    return blame(program, "honert_stage after an argument or a function");
+  if (stage != static_cast<int64_t>(program->stages.size()))
+    return blame(program,
+                 format("stage %lld after %zu stages",
+                        static_cast<long long>(stage), program->stages.size()));
+  program->stages.emplace_back();
+}
+
+void honert_argument_window(honert_program *program, int64_t count) {
+  Argument *argument = latestArgument(program, "honert_argument_window");
+  if (!argument)
+    return;
+  if (argument->kind != Kind::boundary && argument->kind != Kind::saved)
+    return blame(program, format("argument '%s' of kind %s has a window, "
+                                 "expected boundary or saved",
+                                 argument->fqn.c_str(), name(argument->kind)));
+  if (count < 1 || count > INT32_MAX)
+    return blame(program,
+                 format("argument '%s' has a window of %lld instances",
+                        argument->fqn.c_str(), static_cast<long long>(count)));
+  argument->instances = count;
 }
 
 void honert_argument_whole(honert_program *program, int64_t rank,
@@ -247,7 +277,8 @@ void honert_argument_ignore(honert_program *program, int64_t ignored) {
 
 void honert_id_check(honert_program *program, const char *name, const char *op,
                      const char *location, int64_t size) {
-  program->idChecks.push_back({name, op, location ? location : "", size});
+  latestStage(program).idChecks.push_back(
+      {name, op, location ? location : "", size});
 }
 
 void honert_device_code(honert_program *program, int64_t kind, int64_t arch,
@@ -257,7 +288,7 @@ void honert_device_code(honert_program *program, int64_t kind, int64_t arch,
 }
 
 void honert_function(honert_program *program, const char *name) {
-  program->functions.push_back({name, {}, {}});
+  latestStage(program).functions.push_back({name, {}, {}});
 }
 
 void honert_launch(honert_program *program, const char *name,
@@ -482,6 +513,23 @@ void honert_result(honert_program *program, const char *name, int64_t dtype,
     function->results.push_back({name,
                                  read<DType>(program, "element type", dtype),
                                  shapeOf(program, rank, dims), offset});
+}
+
+void honert_action(honert_program *program, const char *list, int64_t kind,
+                   const char *what, int64_t micro, int64_t peer) {
+  Action action = {read<ActionKind>(program, "action", kind), what, micro,
+                   peer};
+  Program &stage = latestStage(program);
+  if (program->stages.empty())
+    blame(program, "honert_action before any stage");
+  else if (std::string(list) == "step")
+    stage.stepActions.push_back(std::move(action));
+  else if (std::string(list) == "evaluate")
+    stage.evaluateActions.push_back(std::move(action));
+  else
+    blame(program, format("an action of list '%s', expected 'step' or "
+                          "'evaluate'",
+                          list));
 }
 
 } // extern "C"

@@ -35,14 +35,14 @@ bool honert::areDividedAlike(const Argument &one, const Argument &other) {
 
 int64_t honert::firstReplica(const Argument &argument, const Mesh &mesh,
                              int64_t rank) {
-  Axes others;
+  Axes others, stages = mesh.stageAxes();
   for (int64_t axis = 0; axis != int64_t(mesh.axes.size()); ++axis) {
     bool divides = std::any_of(
         argument.divisions.begin(), argument.divisions.end(),
         [&](const DimDivision &dim) {
           return std::count(dim.axes.begin(), dim.axes.end(), axis) != 0;
         });
-    if (!divides)
+    if (!divides && stages != Axes{axis})
       others.push_back(axis);
   }
   return mesh.groupOf(rank, others).front();

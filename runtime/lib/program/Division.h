@@ -26,9 +26,9 @@ std::vector<DimRun> runsOf(const DimDivision &division, int64_t size,
 /// Whether every rank has the same elements of both.
 bool areDividedAlike(const Argument &one, const Argument &other);
 
-/// Of the ranks that have the same elements of `argument` as `rank`, the one
-/// that answers for them: its coordinates are 0 along the axes that do not
-/// divide the argument.
+/// Of the ranks of one stage that have the same elements of `argument` as
+/// `rank`, the one that answers for them: its coordinates are 0 along the axes
+/// that do not divide the argument.
 int64_t firstReplica(const Argument &argument, const Mesh &mesh, int64_t rank);
 
 } // namespace honert

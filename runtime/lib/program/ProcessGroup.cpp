@@ -1,6 +1,7 @@
 //===- ProcessGroup.cpp - The processes of a run --------------------------===//
 
 #include "program/ProcessGroup.h"
+#include "program/Channels.h"
 #include "program/Transport.h"
 
 #include <vector>
@@ -35,3 +36,5 @@ Status ProcessGroup::agree(const Status &own) {
 std::unique_ptr<Transport> ProcessGroup::makeTransport(const Mesh &) {
   return nullptr;
 }
+
+std::unique_ptr<Channels> ProcessGroup::makeChannels() { return nullptr; }

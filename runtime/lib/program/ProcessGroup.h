@@ -18,6 +18,7 @@
 
 namespace honert {
 
+class Channels;
 class Transport;
 
 class ProcessGroup {
@@ -43,6 +44,8 @@ public:
   /// Makes the transport for collectives on host memory of a program on `mesh`,
   /// which has as many ranks as there are processes. Null: there is none.
   virtual std::unique_ptr<Transport> makeTransport(const Mesh &mesh);
+  /// Makes what moves host memory between stages. Null: there is none.
+  virtual std::unique_ptr<Channels> makeChannels();
   /// The latest collectives of this process, for messages about failures.
   CollectiveLog &log() { return collectives; }
   /// How many seconds a wait for other ranks may take; 0: no limit.

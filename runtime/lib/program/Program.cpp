@@ -39,10 +39,39 @@ const Argument *Program::argument(Kind kind, const std::string &fqn) const {
 }
 
 const Argument *Program::input(Role role) const {
-  for (const Argument &argument : arguments)
+  for (const Argument &argument : whole().arguments)
     if (argument.kind == Kind::input && argument.role == role)
       return &argument;
   return nullptr;
+}
+
+const Program &Program::ofRank(int64_t rank) const {
+  if (stages.empty())
+    return *this;
+  return stages[mesh.numberInGroup(rank, mesh.stageAxes())];
+}
+
+const Argument *Program::own(const Argument &ofWhole) const {
+  return joined ? argument(ofWhole.kind, ofWhole.fqn) : &ofWhole;
+}
+
+bool Program::evaluates() const {
+  if (!stages.empty())
+    return stages.front().evaluates();
+  return function("evaluate") || !evaluateActions.empty();
+}
+
+const Result *Program::evaluationLoss() const {
+  if (!isStage()) {
+    const Function *evaluate = function("evaluate");
+    return evaluate ? evaluate->result("loss") : nullptr;
+  }
+  const Result *loss = nullptr;
+  for (const Action &action : evaluateActions)
+    if (action.function != Action::unknown)
+      if (const Result *found = functions[action.function].result("loss"))
+        loss = found;
+  return loss;
 }
 
 double Program::number(const std::string &key, double fallback) const {

@@ -16,6 +16,7 @@
 #include "program/Mesh.h"
 
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,7 +62,11 @@ struct Argument {
   Role role = Role::none;
   int64_t vocab = 0;              ///< ids must be smaller; 0: no bound
   std::optional<int64_t> ignored; ///< the id that may be there besides
+  int64_t instances = 1;          ///< honert_argument_window
+  int64_t stage = 0; ///< of a program with stages: the first that has it
 
+  /// From one instance to the next.
+  int64_t instanceStride() const { return (bytes + 63) / 64 * 64; }
   /// Kept from step to step and in files.
   bool isState() const {
     return kind == Kind::param || kind == Kind::buffer || kind == Kind::opt;
@@ -256,6 +261,9 @@ struct Function {
   std::string name;
   std::vector<Launch> launches;
   std::vector<Result> results;
+  /// Of a stage: the inputs, windows and arguments that are sent or received,
+  /// by number, at which its offsets point (joinStages).
+  std::vector<size_t> touched = {};
 
   const Result *result(const std::string &name) const;
 };
@@ -278,6 +286,27 @@ struct LiveTensors {
   int64_t count, bytes; ///< how many, and what they take together
 };
 
+/// An entry of a list: honert_action.
+struct Action {
+  static constexpr size_t unknown = std::numeric_limits<size_t>::max();
+
+  ActionKind kind;
+  std::string what;
+  int64_t micro, peer;
+  // What `what` is, from joinStages(); `unknown` if there is no such.
+  size_t function = unknown; ///< of `run`: that of the micro-batch's instances
+  size_t argument = unknown; ///< of a transfer
+  int64_t channel = -1;      ///< of a transfer: its number among all stages'
+
+  bool isRun() const { return kind == ActionKind::run; }
+  /// At the end of a channel where values go out.
+  bool sends() const {
+    return kind == ActionKind::send || kind == ActionKind::awaitSend;
+  }
+};
+
+/// What runs: a program, or one stage of a pipeline. A program with stages has
+/// arguments of them all (joinStages), and no functions.
 struct Program {
   std::map<std::string, std::string> meta;
   std::map<std::string, double> numbers;
@@ -290,15 +319,32 @@ struct Program {
   std::vector<Function> functions;
   std::vector<IdCheck> idChecks;
   size_t groups = 0; ///< whose costs are described
+  /// Of a stage: what its rank does in a step and in an evaluation.
+  std::vector<Action> stepActions, evaluateActions;
+  std::vector<Program> stages;
+  const Program *joined = nullptr; ///< of a stage: the program it belongs to
   /// The first mistake of the caller while describing; reported by check().
   std::string mistake;
+
+  bool isStage() const { return joined; }
+  /// What `rank` runs: the program itself, or its stage.
+  const Program &ofRank(int64_t rank) const;
+  /// The program that files, flags and other ranks know, with arguments of all
+  /// stages: those of the program itself without stages.
+  const Program &whole() const { return joined ? *joined : *this; }
+  /// What this stage has of an argument of whole(), or null.
+  const Argument *own(const Argument &ofWhole) const;
+  /// Whether there is what a validation runs.
+  bool evaluates() const;
+  /// Where a validation leaves its loss; null in stages but the last.
+  const Result *evaluationLoss() const;
 
   const Function *function(const std::string &name) const;
   const Argument *argument(Kind kind, const std::string &fqn) const;
   /// A scalar that micro-batches add to: the loss, or a check of ids. The
   /// runtime sets it to zero before a step.
   bool isRunning(const Argument &argument) const;
-  /// The input that is fed with `role`, or null.
+  /// The input of any stage that is fed with `role`, or null.
   const Argument *input(Role role) const;
   double number(const std::string &key, double fallback) const;
   std::string text(const std::string &key, const char *fallback = "") const;
@@ -310,7 +356,7 @@ struct Program {
   int64_t microBatches() const;
 
   /// Everything lies in the arena, the functions fit together, names are
-  /// unique: what the rest of the runtime relies on.
+  /// unique: what the rest of the runtime relies on. After joinStages().
   Status check() const;
 };
 

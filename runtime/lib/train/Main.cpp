@@ -3,6 +3,7 @@
 #include "base/Printable.h"
 #include "base/Signals.h"
 #include "comm/host/SingleProcess.h"
+#include "program/Stages.h"
 #include "train/Bench.h"
 #include "train/CheckMachine.h"
 #include "train/Connect.h"
@@ -45,6 +46,12 @@ static int report(const Status &status, const LauncherEnvironment &place) {
 
 /// --info works on a machine that lacks the library, or the GPU.
 static Status printInfo(const Program &program, const ThreadPool &pool) {
+  for (size_t i = 0; i != program.stages.size(); ++i) {
+    print(format("stage %zu of %zu\n", i, program.stages.size()));
+    HONERT_TRY(printInfo(program.stages[i], pool));
+  }
+  if (!program.stages.empty())
+    return Status();
   std::unique_ptr<Executor> executor = makeExecutor(program, pool);
   Status started = executor->startForInfo();
   print(infoText(program, *executor, started.message()));
@@ -92,14 +99,14 @@ static int64_t mappedBytes(const Options &options) {
   return bytes;
 }
 
-static Status runMain(const Program &program, int argc, char **argv, Run &run) {
+static Status runMain(const Program &whole, int argc, char **argv, Run &run) {
   HONERT_TRY(readLauncherEnvironment(run.place));
   if (run.place.rank != 0 && !std::freopen("/dev/null", "w", stdout))
     return Status::error("/dev/null: cannot be opened");
   Options options;
-  HONERT_TRY(parseOptions(program, argc, argv, options));
+  HONERT_TRY(parseOptions(whole, argc, argv, options));
   if (options.help) {
-    print(helpText(argv[0], program));
+    print(helpText(argv[0], whole));
     return Status();
   }
   if (options.helpJson) {
@@ -107,13 +114,14 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
     return Status();
   }
   if (options.version) {
-    print(versionText(program));
+    print(versionText(whole));
     return Status();
   }
-  HONERT_TRY(program.check());
+  HONERT_TRY(whole.check());
   ThreadPool pool(threadsFor(options, run.place));
   if (options.info)
-    return printInfo(program, pool);
+    return printInfo(whole, pool);
+  const Program &program = whole.ofRank(run.place.rank);
   if (options.check)
     return checkRun(program, options, pool, run.place);
   HONERT_TRY(ThreadPool::openLibrary());
@@ -122,7 +130,7 @@ static Status runMain(const Program &program, int argc, char **argv, Run &run) {
   HONERT_TRY(connect(program, options, run.place, run.world));
   // After MPI, which complains about handlers that are there before its own.
   reportFatalSignals(run.place.size > 1 ? run.place.rank : -1);
-  HONERT_TRY(checkConsistency(sharedFacts(program, options), *run.world));
+  HONERT_TRY(checkConsistency(sharedFacts(whole, options), *run.world));
   if (options.benchCollectives)
     return benchCollectives(program, options, *run.world);
   if (options.smoke)
@@ -154,6 +162,7 @@ static constexpr useconds_t patience = 500000;
 extern "C" int honert_main(honert_program *program, int argc, char **argv) {
   prepareProcess();
   Run run;
+  joinStages(*program);
   Status status = runGuarded(*program, argc, argv, run);
   int code = report(status, run.place);
   // A stop is known to all ranks, and has been waited for by all.

@@ -43,8 +43,14 @@ static void describe(const Launch &launch, Text &text) {
     text << wait->token;
 }
 
+static void describe(const Action &action, Text &text) {
+  text << name(action.kind) << action.what << action.micro << action.peer;
+}
+
 static std::string textOf(const Program &program) {
   Text text;
+  for (const Program &stage : program.stages)
+    text << textOf(stage);
   for (const auto &[key, value] : program.meta)
     text << key << value;
   for (const auto &[key, value] : program.numbers)
@@ -57,6 +63,9 @@ static std::string textOf(const Program &program) {
     for (const Launch &launch : function.launches)
       describe(launch, text);
   }
+  for (const auto *list : {&program.stepActions, &program.evaluateActions})
+    for (const Action &action : *list)
+      describe(action, text);
   return text.text;
 }
 

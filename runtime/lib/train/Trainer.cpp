@@ -59,6 +59,8 @@ Status Trainer::launchStep(int64_t step) {
   for (const Argument &argument : program.arguments)
     if (argument.kind == Kind::grad || program.isRunning(argument))
       HONERT_TRY(executor->zero(argument.offset, argument.bytes));
+  if (program.isStage())
+    return launchActions(step);
   int64_t count = program.microBatches();
   for (int64_t micro = 0; micro < count; ++micro) {
     writeKey(program, executor->arena(), seed, step, micro);
@@ -226,6 +228,9 @@ Status Trainer::runSteps() {
   HONERT_TRY(checkOutputs());
   HONERT_TRY(checkSameData(options, world));
   HONERT_TRY(world.agree(executor->start()));
+  if (program.isStage())
+    HONERT_TRY(
+        world.agree(transfers.emplace(program, *executor, world).open()));
   HONERT_TRY(executor->compareLaunches(options.compareLaunches > 0));
   HONERT_TRY(startOrResume());
   HONERT_TRY(world.agree(openInputs()));
@@ -237,7 +242,8 @@ Status Trainer::runSteps() {
   printHeader();
   noticeLoad(Clock::now());
   catchStopSignals();
-  if (!options.data.empty() && doneSteps < options.steps)
+  // A stage loads the inputs of a micro-batch again for its backward part.
+  if (!options.data.empty() && doneSteps < options.steps && !program.isStage())
     batches.prefetchFrom(doneSteps * program.microBatches());
   HONERT_TRY(train());
   HONERT_TRY(finish());

@@ -9,6 +9,7 @@
 #include "io/data/NamedInputs.h"
 #include "train/Generate.h"
 #include "train/Report.h"
+#include "train/StageTransfers.h"
 #include "train/StepTimes.h"
 #include "train/options/Options.h"
 
@@ -55,6 +56,7 @@ private:
   void writeScalars(int64_t step);
   Status loadInputs(int64_t microStep);
   Status launchStep(int64_t step);
+  Status launchActions(int64_t step);
   Status finishStep();
   void noticeLoad(std::chrono::steady_clock::time_point now);
   Status finishSteps(size_t left);
@@ -68,6 +70,8 @@ private:
   Status pause(int64_t step);
   Status checkReplicas(int64_t step);
   Status loadValidation(int64_t index);
+  Status evaluate(int64_t index, double &loss);
+  Status evaluateStages(int64_t index, double &loss);
   Status validate(int64_t step);
   Status sample(int64_t step);
   Status checkpoint(int64_t step);
@@ -93,7 +97,8 @@ private:
   Report report;
   Batches batches, validationBatches;
   NamedInputs named, validationNamed;
-  std::optional<Generator> generator; // with --sample-every
+  std::optional<Generator> generator;      // with --sample-every
+  std::optional<StageTransfers> transfers; // of a stage
   std::optional<CheckpointFolder> checkpoints;
   std::vector<std::pair<std::string, std::string>> settings; // for checkpoints
 

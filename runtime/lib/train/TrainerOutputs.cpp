@@ -64,15 +64,17 @@ Status Trainer::checkReplicas(int64_t step) {
     if (isKept(argument) && fetched.ok())
       fetched = executor->fetch(argument.offset, argument.bytes);
   HONERT_TRY(world.agree(fetched));
-  std::vector<const Argument *> state;
+  std::vector<const Argument *> state; // of all stages
   std::vector<uint64_t> own;
-  for (const Argument &argument : program.arguments)
+  for (const Argument &argument : program.whole().arguments)
     if (isKept(argument)) {
       Checksum checksum;
-      checksum.add(executor->arena().at(argument.offset), argument.bytes);
+      if (const Argument *local = program.own(argument)) {
+        checksum.add(executor->arena().at(local->offset), local->bytes);
+        executor->forget(local->offset, local->bytes);
+      }
       state.push_back(&argument);
       own.push_back(checksum.value());
-      executor->forget(argument.offset, argument.bytes);
     }
   std::vector<uint64_t> all(own.size() * static_cast<size_t>(world.size()));
   HONERT_TRY(world.allGather(own.data(),
@@ -103,9 +105,21 @@ Status Trainer::loadValidation(int64_t index) {
   return loaded;
 }
 
+/// The loss of validation batch `index`, whose inputs are in place.
+Status Trainer::evaluate(int64_t index, double &loss) {
+  if (program.isStage())
+    return evaluateStages(index, loss);
+  const Function &function = *program.function("evaluate");
+  HONERT_TRY(executor->run(function));
+  HONERT_TRY(executor->wait());
+  dataStatus = checkIds(program, executor->arena(), function,
+                        "validation batch", index, "the run ends");
+  const Result *result = program.evaluationLoss();
+  loss = readScalar(result->dtype, result->offset);
+  return Status();
+}
+
 Status Trainer::validate(int64_t step) {
-  const Function *evaluate = program.function("evaluate");
-  const Result *loss = evaluate->result("loss");
   int64_t count = std::min(options.validationBatches,
                            options.validation.empty()
                                ? validationNamed.batchesPerEpoch()
@@ -116,15 +130,13 @@ Status Trainer::validate(int64_t step) {
     HONERT_TRY(noticeReasonsToStop());
     if (stoppedBy)
       return Status(); // saving comes first
-    HONERT_TRY(executor->run(*evaluate));
-    HONERT_TRY(executor->wait());
-    dataStatus = checkIds(program, executor->arena(), *evaluate,
-                          "validation batch", i, "the run ends");
+    double loss;
+    HONERT_TRY(evaluate(i, loss));
     if (!dataStatus.ok()) { // on all ranks, which share what the check found
       stoppedBy = badInputs;
       return Status();
     }
-    sum += readScalar(loss->dtype, loss->offset);
+    sum += loss;
   }
   lastValidation = sum / static_cast<double>(count);
   validatedStep = step;

@@ -44,7 +44,7 @@ void honert::fillWorkingCopies(const Program &program, const ThreadPool &pool,
     if (workingCopy.kind != Kind::workingCopy)
       continue;
     const Argument *param = program.argument(Kind::param, workingCopy.fqn);
-    if (areDividedAlike(*param, workingCopy))
+    if (param && areDividedAlike(*param, workingCopy))
       fillFrom(*param, workingCopy, pool, arena);
   }
 }

@@ -1,6 +1,7 @@
 //===- MessageProcessGroup.cpp - A world of processes that send messages --===//
 
 #include "comm/host/MessageProcessGroup.h"
+#include "comm/host/MessageChannels.h"
 #include "comm/host/MessageTransport.h"
 
 #include <cstring>
@@ -52,4 +53,8 @@ Status MessageProcessGroup::allGather(const void *own, int64_t bytes,
 std::unique_ptr<Transport>
 MessageProcessGroup::makeTransport(const Mesh &mesh) {
   return std::make_unique<MessageTransport>(*peers, log(), mesh);
+}
+
+std::unique_ptr<Channels> MessageProcessGroup::makeChannels() {
+  return std::make_unique<MessageChannels>(*peers, log());
 }

@@ -9,7 +9,7 @@
 namespace honert {
 
 /// A process group over point-to-point messages: the control plane. Collectives
-/// of programs are in MessageTransport.
+/// of programs are in MessageTransport, what stages send in MessageChannels.
 class MessageProcessGroup : public ProcessGroup {
 public:
   explicit MessageProcessGroup(std::unique_ptr<PointToPoint> peers);
@@ -19,6 +19,7 @@ public:
   Status broadcast(void *data, int64_t bytes, int64_t root) override;
   Status allGather(const void *own, int64_t bytes, void *all) override;
   std::unique_ptr<Transport> makeTransport(const Mesh &mesh) override;
+  std::unique_ptr<Channels> makeChannels() override;
 
 protected:
   std::unique_ptr<PointToPoint> peers;

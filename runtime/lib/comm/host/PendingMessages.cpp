@@ -73,6 +73,23 @@ Status PendingMessages::await(int64_t number) {
   return Status();
 }
 
+/// Forgets the messages that are done, the oldest first.
+Status PendingMessages::test() {
+  auto first = messages.begin();
+  for (bool isDone = true; first != messages.end(); ++first) {
+    HONERT_TRY(peers.test(*first, isDone));
+    if (!isDone)
+      break;
+  }
+  messages.erase(messages.begin(), first);
+  return Status();
+}
+
+Status PendingMessages::progress() {
+  HONERT_TRY(failure);
+  return keep(test());
+}
+
 Status PendingMessages::finish(int64_t number) {
   HONERT_TRY(failure);
   return keep(await(number));

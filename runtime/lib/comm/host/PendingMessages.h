@@ -20,6 +20,8 @@ public:
 
   Status send(int64_t to, int64_t tag, const char *data, int64_t bytes);
   Status receive(int64_t from, int64_t tag, char *data, int64_t bytes);
+  /// Lets messages move that can, without waiting.
+  Status progress();
   /// Waits until all messages are done, in the log's entry `number`.
   Status finish(int64_t number);
 
@@ -29,6 +31,7 @@ private:
   Status keep(const Status &status);
   template <typename Post> Status postAll(int64_t bytes, Post post);
   Status await(int64_t number);
+  Status test();
 
   PointToPoint &peers;
   CollectiveLog &log;

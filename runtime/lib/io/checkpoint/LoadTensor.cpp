@@ -96,11 +96,14 @@ static void copyTensor(const SafeTensors &file, const LoadedTensor &loaded,
 
 std::vector<Argument> honert::targetsOf(const Program &program,
                                         const Argument &argument) {
-  std::vector<Argument> targets = {argument};
+  std::vector<Argument> targets;
+  const Argument *own = program.own(argument);
+  if (own)
+    targets.push_back(*own);
   const Argument *workingCopy =
       program.argument(Kind::workingCopy, argument.fqn);
   if (argument.kind != Kind::param || !workingCopy ||
-      areDividedAlike(argument, *workingCopy))
+      (own && areDividedAlike(*own, *workingCopy)))
     return targets;
   Argument copy = argument;
   copy.dtype = workingCopy->dtype;

@@ -30,8 +30,9 @@ Status checkTensor(const SafeTensors &file, const Argument &argument,
 PartLayout layoutOf(const Program &program, const Argument &argument,
                     const Part &part, const ProcessGroup &world);
 
-/// What a value of `argument` is written to: the argument, and its working copy
-/// where this rank has other elements of that.
+/// What a value of `argument`, one of program.whole(), is written to: the
+/// argument, and its working copy where this rank has other elements of that.
+/// A stage may have either, both or neither.
 std::vector<Argument> targetsOf(const Program &program,
                                 const Argument &argument);
 

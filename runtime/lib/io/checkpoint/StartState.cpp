@@ -18,7 +18,7 @@ static Status loadConstants(const Program &program, const ProcessGroup &world,
   std::string path = program.text("package") + "/consts.safetensors";
   SafeTensors file;
   bool isOpen = false;
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     if (argument.kind == Kind::param || argument.init != InitKind::file ||
         argument.data)
       continue;
@@ -47,7 +47,7 @@ static Status holdsSome(const std::string &path, const Program &program,
   SafeTensors file;
   HONERT_TRY(file.open(path));
   bool hasFile = false, hasLaw = false, holdsLaw = false;
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     if (argument.kind != Kind::param)
       continue;
     for (const Part &part : argument.parts) {
@@ -139,11 +139,12 @@ Status honert::startState(const StartOptions &options, const Program &program,
     HONERT_TRY(loadPackageWeights(program, world, arena, filled, origin));
   }
   HONERT_TRY(loadConstants(program, world, arena, filled));
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     if (!argument.isState())
       continue;
     if (isZero(argument, filled)) {
-      zeros.push_back(&argument);
+      if (const Argument *own = program.own(argument))
+        zeros.push_back(own);
       continue;
     }
     for (const Part &part : argument.parts) {

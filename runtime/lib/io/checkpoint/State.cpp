@@ -61,7 +61,7 @@ static bool isOptimizerState(const std::string &tensor,
 static Status checkNoExtra(const SafeTensors &file, const Program &program,
                            bool optimizerToo) {
   std::set<std::string> known, passed;
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     if (!argument.isState())
       continue;
     bool isPassed = argument.kind == Kind::opt && !optimizerToo;
@@ -78,6 +78,15 @@ static Status checkNoExtra(const SafeTensors &file, const Program &program,
   return Status();
 }
 
+/// Of the ranks that have the same elements of `argument`, one does.
+static bool speaksFor(const Program &program, const Argument &argument,
+                      const ProcessGroup &world) {
+  int64_t stage =
+      program.mesh.numberInGroup(world.rank(), program.mesh.stageAxes());
+  return stage == argument.stage &&
+         firstReplica(argument, program.mesh, world.rank()) == world.rank();
+}
+
 Status honert::loadWeights(const std::string &path, const Program &program,
                            const ProcessGroup &world, Arena &arena,
                            Filled &filled, bool onlyInitFile) {
@@ -85,7 +94,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   HONERT_TRY(file.open(path));
   // First all checks, then all copies: nothing is half loaded.
   std::vector<LoadedTensor> found;
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     bool isLoaded = argument.kind == Kind::buffer ||
                     (argument.kind == Kind::param &&
                      (!onlyInitFile || argument.init == InitKind::file));
@@ -109,10 +118,10 @@ Status honert::loadWeights(const std::string &path, const Program &program,
   for (const LoadedTensor &loaded : found) {
     const Argument &argument = *loaded.argument;
     PartLayout layout = layoutOf(program, argument, *loaded.part, world);
-    char *storage = arena.at(argument.offset);
     copyToTargets(file, loaded, program, world, arena);
-    if (!allFinite(argument, layout, storage) &&
-        firstReplica(argument, program.mesh, world.rank()) == world.rank())
+    const Argument *own = program.own(argument);
+    if (own && speaksFor(program, argument, world) &&
+        !allFinite(*own, layout, arena.at(own->offset)))
       std::fprintf(
           stderr, "warning: %s: tensor '%s' holds values that are not finite\n",
           printable(path).c_str(), printable(loaded.part->name).c_str());
@@ -125,7 +134,7 @@ Status honert::loadWeights(const std::string &path, const Program &program,
 static Status findState(const SafeTensors &file, const Program &program,
                         std::vector<LoadedTensor> &found) {
   HONERT_TRY(checkNoExtra(file, program, /*optimizerToo=*/true));
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     if (!argument.isState())
       continue;
     for (const Part &part : argument.parts) {
@@ -166,21 +175,21 @@ Status honert::loadState(const std::string &path, const Program &program,
 TensorSource honert::sourceOf(const Program &program, const Argument &argument,
                               const Part &part, const Arena &arena,
                               const ProcessGroup &world) {
-  int64_t rank = world.rank();
+  const Argument *own = program.own(argument);
   return {part.name,
           argument.dtype,
           argument.dtype,
           part.shape,
-          arena.at(argument.offset),
+          own ? arena.at(own->offset) : nullptr,
           layoutOf(program, argument, part, world),
-          firstReplica(argument, program.mesh, rank) == rank};
+          own && speaksFor(program, argument, world)};
 }
 
 Status honert::saveWeights(const std::string &path, const Program &program,
                            ProcessGroup &world, const Arena &arena,
                            std::map<std::string, std::string> metadata) {
   std::vector<TensorSource> tensors;
-  for (const Argument &argument : program.arguments) {
+  for (const Argument &argument : program.whole().arguments) {
     bool isWeight = argument.kind == Kind::param ||
                     (argument.kind == Kind::buffer && !argument.isConstant());
     if (!isWeight)
@@ -199,7 +208,7 @@ Status honert::saveState(const std::string &path, const Program &program,
                          ProcessGroup &world, const Arena &arena,
                          FileChecksum *checksum) {
   std::vector<TensorSource> tensors;
-  for (const Argument &argument : program.arguments)
+  for (const Argument &argument : program.whole().arguments)
     for (const Part &part : argument.parts)
       if (argument.isState())
         tensors.push_back(sourceOf(program, argument, part, arena, world));

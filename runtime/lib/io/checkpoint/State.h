@@ -15,7 +15,8 @@ namespace honert {
 /// Parts of arguments that have been given their value.
 using Filled = std::set<const Part *>;
 
-/// What a file holds of one part, of which this rank of `world` has some.
+/// What a file holds of one part of an argument of program.whole(), of which
+/// this rank of `world` may have some.
 TensorSource sourceOf(const Program &program, const Argument &argument,
                       const Part &part, const Arena &arena,
                       const ProcessGroup &world);
@@ -23,7 +24,8 @@ TensorSource sourceOf(const Program &program, const Argument &argument,
 // Files hold whole tensors. Loading reads from them what this rank has, and
 // asks no other rank; ranks may find different errors. A low-precision copy of
 // which a rank has other elements than of its parameter (ZeRO-1 divides the
-// parameter only) gets its value here too, rounded to nearest even.
+// parameter only), or whose parameter is another stage's, gets its value here
+// too, rounded to nearest even.
 
 /// Parameters and buffers from a weights file, under their names or aliases
 /// (both: they must be equal). fp32, bf16 and fp16 are widened or rounded to

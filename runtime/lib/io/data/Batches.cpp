@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace honert;
 
@@ -55,15 +56,17 @@ Status Batches::open(const std::vector<TokenSource> &given,
   columns = input->whole.back();
   rows = *elementCount(input->whole) / columns;
   bool isNarrow = false;
-  for (const Argument &argument : program.arguments) {
+  bool isFirst = true;
+  for (const Argument &argument : program.whole().arguments) {
     if (argument.kind != Kind::input || argument.role == Role::none)
       continue;
-    inputs.push_back({&argument,
-                      PartLayout(argument, argument.parts.front(), program.mesh,
-                                 world.rank()),
-                      argument.role == Role::targets ? 1 : 0});
+    if (const Argument *own = program.own(argument))
+      inputs.push_back(
+          {own,
+           PartLayout(*own, own->parts.front(), program.mesh, world.rank()),
+           own->role == Role::targets ? 1 : 0});
     isNarrow |= argument.dtype == DType::i32;
-    if (inputs.size() == 1)
+    if (std::exchange(isFirst, false))
       ids = IdBounds::of(argument);
     else
       ids.intersect(IdBounds::of(argument));

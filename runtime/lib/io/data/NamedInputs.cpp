@@ -71,10 +71,10 @@ NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
   };
   std::set<std::string> fed;
   for (const auto &[name, path] : files) {
-    const Argument *argument = program.argument(Kind::input, name);
+    const Argument *argument = program.whole().argument(Kind::input, name);
     if (!argument || !isNamed(*argument)) {
       std::string known;
-      for (const Argument &each : program.arguments)
+      for (const Argument &each : program.whole().arguments)
         if (isNamed(each))
           known += (known.empty() ? "" : ", ") + each.fqn;
       return Status::usage(format(
@@ -82,12 +82,15 @@ NamedInputs::open(const std::vector<std::pair<std::string, std::string>> &files,
           name.c_str(), known.empty() ? "there is none" : known.c_str()));
     }
     fed.insert(name);
+    const Argument *own = program.own(*argument);
+    argument = own ? own : argument;
     HONERT_TRY(openOne(*argument,
                        PartLayout(*argument, argument->parts.front(),
                                   program.mesh, world.rank()),
                        path));
+    inputs.back().isLoaded = own;
   }
-  for (const Argument &argument : program.arguments)
+  for (const Argument &argument : program.whole().arguments)
     if (isNamed(argument) && !fed.count(argument.fqn))
       return Status::usage(format(
           "--%s: nothing for '%s', expected --%s %s=FILE.npy (%s of shape "
@@ -168,6 +171,8 @@ Status NamedInputs::checkRepeats(const char *flag) const {
 
 Status NamedInputs::load(int64_t index, char *arena) const {
   for (const Input &input : inputs) {
+    if (!input.isLoaded)
+      continue;
     const Argument &argument = *input.argument;
     int64_t from = byteWidth(input.dtype), to = byteWidth(argument.dtype);
     int64_t count = *elementCount(argument.whole);

@@ -50,7 +50,8 @@ private:
     MappedFile file;
     DType dtype; ///< of the file: the argument's, or f32 where that is f64
     int64_t offset;
-    int64_t values; ///< along the first dimension; 1: the same each time
+    int64_t values;       ///< along the first dimension; 1: the same each time
+    bool isLoaded = true; ///< not those of other stages
   };
 
   Status openOne(const Argument &argument, const PartLayout &layout,

@@ -101,10 +101,15 @@ static Status checkProgramHas(const std::set<std::string> &given,
           "type hone generate RUN --prompt TEXT",
           flag));
   for (const char *flag : {"val-data", "val-input"})
-    if (given.count(flag) && !program.function("evaluate"))
+    if (given.count(flag) && !program.evaluates())
       return Status::usage(format("--%s: this program cannot validate (it has "
                                   "no function 'evaluate')",
                                   flag));
+  for (const char *flag : {"dump", "bench-collectives"})
+    if (given.count(flag) && !program.stages.empty())
+      return Status::usage(format(
+          "--%s: this program has stages of a pipeline, expected one without",
+          flag));
   return Status();
 }
 

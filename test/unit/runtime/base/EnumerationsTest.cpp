@@ -21,7 +21,9 @@ template <typename Enum> std::string namesOf() {
 TEST(Enumerations, keep_their_numbers) {
   EXPECT_EQ(namesOf<DType>(), "f32 f64 bf16 f16 i64 i32 i8 i1");
   EXPECT_EQ(namesOf<Kind>(),
-            "param buffer opt grad input rng scalar working_copy cache");
+            "param buffer opt grad input rng scalar working_copy cache "
+            "boundary saved");
+  EXPECT_EQ(namesOf<ActionKind>(), "run send receive await_receive await_send");
   EXPECT_EQ(namesOf<InitKind>(), "none constant normal uniform file");
   EXPECT_EQ(namesOf<Role>(), " tokens targets");
   EXPECT_EQ(namesOf<CodeKind>(), "PTX machine code");

@@ -47,9 +47,9 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenProgram{
             "two tensors answer to 'bias'",
             [](honert_program &p) { p.arguments[0].aliases = {"bias"}; }},
-        BrokenProgram{"argument kind 9",
+        BrokenProgram{"argument kind 11",
                       [](honert_program &p) {
-                        honert_argument(&p, 9, "x", 0, 0, nullptr, 0);
+                        honert_argument(&p, 11, "x", 0, 0, nullptr, 0);
                       }},
         BrokenProgram{"element type 8",
                       [](honert_program &p) {
