@@ -21,10 +21,13 @@ Value hone::findLoss(func::FuncOp func) {
 
 llvm::DenseSet<Operation *> hone::forwardOps(func::FuncOp func) {
   llvm::DenseSet<Operation *> ops;
-  Value loss = findLoss(func);
-  if (!loss)
-    return ops;
-  SmallVector<Value> open = {loss};
+  SmallVector<Value> open;
+  if (Value loss = findLoss(func))
+    open.push_back(loss);
+  for (Operation &op : func.front())
+    if (auto ending = dyn_cast<HoneOpInterface>(op);
+        ending && ending.endsForwardPart())
+      llvm::append_range(open, op.getOperands());
   while (!open.empty()) {
     Operation *op = open.pop_back_val().getDefiningOp();
     if (op && ops.insert(op).second)

@@ -56,7 +56,7 @@ static bool isKind(StringRef value, bool isResult) {
   return llvm::StringSwitch<bool>(value)
       .Cases(kind::param, kind::buffer, kind::opt, kind::grad, kind::scalar,
              kind::workingCopy, true)
-      .Cases(kind::cache, kind::boundary, true)
+      .Cases(kind::cache, kind::boundary, kind::saved, true)
       .Cases(kind::input, kind::rng, !isResult)
       .Cases(kind::loss, kind::gradNorm, kind::logits, kind::idCheck, isResult)
       .Default(false);

@@ -241,6 +241,13 @@ SmallVector<AliasPair> hone::updatedOperands(Block &body) {
   return pairs;
 }
 
+bool FusedOp::endsForwardPart() {
+  return llvm::any_of(getBodyBlock(), [](Operation &op) {
+    auto ending = dyn_cast<HoneOpInterface>(op);
+    return ending && ending.endsForwardPart();
+  });
+}
+
 SmallVector<AliasPair> FusedOp::getReusableOperands() {
   SmallVector<AliasPair> pairs;
   if (llvm::is_contained(

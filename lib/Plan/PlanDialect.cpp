@@ -54,7 +54,19 @@ LogicalResult ArgumentOp::verify() {
   if (getOffset() % alignment != 0) // argument_c1
     return emitOpError() << "offset is " << getOffset()
                          << ", expected a multiple of " << alignment;
-  return verifyInside(*this, getOffset(), byteSize(type));
+  if (int64_t(getWindow()) < 1) // argument_c2
+    return emitOpError() << "has a window of " << int64_t(getWindow())
+                         << " instances, expected at least 1";
+  return verifyInside(*this, getOffset(), getEnd() - getOffset());
+}
+
+int64_t ArgumentOp::getEnd() {
+  return getOffset() + windowBytes(getType(), getWindow());
+}
+
+int64_t hone::plan::windowBytes(Type type, int64_t instances) {
+  int64_t bytes = byteSize(type);
+  return (instances - 1) * int64_t(llvm::alignTo(bytes, alignment)) + bytes;
 }
 
 int64_t hone::plan::extentBytes(MemRefType type) {

@@ -256,7 +256,7 @@ static MemorySummary readMemory(plan::ProgramOp program,
   // At multiples of 64 bytes.
   for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
     memory.state[argument.getKind().str()] +=
-        llvm::alignTo(byteSize(argument.getType()), 64);
+        llvm::alignTo(argument.getEnd(), 64) - argument.getOffset();
   memory.arena = timeline.arenaBytes();
   memory.peak = timeline.peakBytes();
   memory.gaps = timeline.gapBytes();

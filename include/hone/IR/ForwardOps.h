@@ -13,8 +13,9 @@ namespace hone {
 /// @accumulate the sum of losses.
 mlir::Value findLoss(mlir::func::FuncOp func);
 
-/// The ops in the block of a step function that its loss depends on; none for a
-/// function without a loss (@update).
+/// The ops in the block of a step function that its loss depends on, or what a
+/// stage of a pipeline hands to the next; none for a function without either
+/// (@update).
 llvm::DenseSet<mlir::Operation *> forwardOps(mlir::func::FuncOp func);
 
 } // namespace hone

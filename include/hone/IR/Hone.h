@@ -99,6 +99,8 @@ constexpr llvm::StringLiteral cache = "cache";
 /// What a stage of a pipeline gets from the one before; as a result, the
 /// gradient of that.
 constexpr llvm::StringLiteral boundary = "boundary";
+/// What the backward part of a stage reads of its forward part.
+constexpr llvm::StringLiteral saved = "saved";
 constexpr llvm::StringLiteral loss = "loss";
 constexpr llvm::StringLiteral gradNorm = "grad_norm";
 constexpr llvm::StringLiteral logits = "logits";

@@ -58,7 +58,11 @@ def Hone_OpInterface : OpInterface<"HoneOpInterface"> {
         Sets of operands in which the results are jointly linear, with the other operands fixed: if each operand of a
         set is a sum, the result is the sum of the results of the op on the summands, apart from rounding. The default
         is none. Sharding reads it to defer reductions, so only cheap ops answer it.
-      }], "::hone::OperandSets", "getLinearOperands", (ins), [{}], [{ return {}; }]>
+      }], "::hone::OperandSets", "getLinearOperands", (ins), [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
+        Whether the forward part of a function ends at the operands of the op, as it ends at a loss, and what the op
+        computes begins the backward part. The default is false. `forwardOps` reads it.
+      }], "bool", "endsForwardPart", (ins), [{}], [{ return false; }]>
   ];
 }
 

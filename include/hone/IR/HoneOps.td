@@ -151,6 +151,7 @@ def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlo
     ::hone::DimensionMapping getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands();
     ::llvm::SmallVector<::hone::AliasPair> getUpdatedOperands() { return ::hone::updatedOperands(getBodyBlock()); }
+    bool endsForwardPart();
     ::mlir::Block &getBodyBlock() { return getBody().front(); }
   }];
 }

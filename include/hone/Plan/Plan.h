@@ -18,6 +18,10 @@ namespace hone::plan {
 /// Every arena offset and size is a multiple of this many bytes.
 constexpr int64_t alignment = 64;
 
+/// From the first byte of a window of `instances` tensors to behind the last,
+/// each at a multiple of the alignment.
+int64_t windowBytes(mlir::Type type, int64_t instances);
+
 /// Bytes from the start of a buffer to the end of its last element.
 int64_t extentBytes(mlir::MemRefType type);
 /// Byte offset in the arena of a `plan.buffer` or of a view of one.

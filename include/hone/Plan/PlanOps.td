@@ -69,16 +69,22 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
     `aliases` and `parts` are those of the function argument (see the hone dialect). So are `hone.ignore` and
     `hone.ids`, where the op has them. With `sharding`, the argument is a rank's shard of a global tensor, and `parts`
     are boxes of that global tensor. `changes` marks a buffer to which a function writes: files of weights hold it.
+    `window` is the number of instances of what a stage of a pipeline keeps for several micro-batches: micro-batch i has
+    number i mod `window`, each behind the one before at a multiple of 64 bytes. Functions are written for instance 0.
 
-    (C1) `offset` is a multiple of 64 and the tensor ends inside the arena.
+    (C1) `offset` is a multiple of 64 and all instances end inside the arena. (C2) `window` is at least 1.
   }];
   let arguments = (ins StrAttr:$fqn, StrAttr:$kind, I64Attr:$offset, TypeAttr:$type,
                        OptionalAttr<DictionaryAttr>:$init, OptionalAttr<StrAttr>:$role,
                        OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases,
                        OptionalAttr<ArrayAttr>:$parts, OptionalAttr<Dist_ShardingAttr>:$sharding,
-                       UnitAttr:$changes);
-  let assemblyFormat = "$fqn `kind` $kind `at` $offset `:` $type attr-dict";
+                       UnitAttr:$changes, DefaultValuedAttr<I64Attr, "1">:$window);
+  let assemblyFormat = "$fqn `kind` $kind `at` $offset (`window` $window^)? `:` $type attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The first byte behind the last instance.
+    int64_t getEnd();
+  }];
 }
 
 def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {

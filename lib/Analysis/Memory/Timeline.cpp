@@ -33,6 +33,7 @@ MemoryCategory hone::categoryOfState(StringRef kind) {
       .Case(kind::opt, MemoryCategory::Optimizer)
       .Case(kind::grad, MemoryCategory::Gradients)
       .Case(kind::cache, MemoryCategory::Caches)
+      .Cases(kind::boundary, kind::saved, MemoryCategory::Activations)
       .Default(MemoryCategory::Inputs);
 }
 
@@ -206,9 +207,9 @@ private:
 MemoryTimeline::MemoryTimeline(ProgramOp program)
     : program(program), arena(program.getArena()) {
   for (auto argument : program.getOps<ArgumentOp>()) {
-    int64_t bytes = aligned(byteSize(argument.getType()));
-    state[categoryOfState(argument.getKind())] += bytes;
-    stateEnd = std::max(stateEnd, int64_t(argument.getOffset()) + bytes);
+    int64_t end = aligned(argument.getEnd());
+    state[categoryOfState(argument.getKind())] += end - argument.getOffset();
+    stateEnd = std::max(stateEnd, end);
   }
   for (auto function : program.getOps<FunctionOp>()) {
     Lives lives(function, stateEnd);
@@ -323,7 +324,7 @@ SmallVector<LiveTensors> MemoryTimeline::tensorsAtPeak() const {
     one.category = categoryOfState(argument.getKind());
     one.name = withoutNumbers(argument.getFqn());
     one.type = cast<RankedTensorType>(argument.getType());
-    tally.add(one, aligned(byteSize(one.type)));
+    tally.add(one, aligned(argument.getEnd()) - argument.getOffset());
   }
   std::optional<size_t> index = fullest();
   if (!index)

@@ -91,8 +91,7 @@ public:
     // State belongs to nobody until a launch writes it: any buffer may read.
     auto program = function->getParentOfType<ProgramOp>();
     for (auto argument : program.getOps<ArgumentOp>()) {
-      int64_t offset = argument.getOffset();
-      claim(offset, {offset + byteSize(argument.getType()), {}, {}});
+      claim(argument.getOffset(), {argument.getEnd(), {}, {}});
     }
     for (Operation &op : function.getBody().front())
       if (failed(visit(&op)))
@@ -343,8 +342,7 @@ static LogicalResult verifyCategories(ProgramOp program) {
 static LogicalResult verifyArena(ProgramOp program) {
   int64_t end = 0;
   for (auto argument : program.getOps<ArgumentOp>())
-    end = std::max(end, int64_t(argument.getOffset()) +
-                            byteSize(argument.getType()));
+    end = std::max(end, argument.getEnd());
   program.walk([&](BufferOp buffer) {
     end = std::max(end, int64_t(buffer.getOffset()) +
                             extentBytes(cast<MemRefType>(buffer.getType())));

@@ -19,8 +19,8 @@ class Dist_PlacementAnswers<list<string> optional>
 class Dist_CollectiveAnswers<list<string> optional>
     : DeclareOpInterfaceMethods<Dist_CollectiveOpInterface, optional>;
 
-// Ops of local functions. Each becomes a launch of its own. `dist-partition` creates them.
-class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
+// Ops of local functions. Each becomes a launch of its own. `dist-partition` creates them, but for those of stages.
+class Dist_LocalOp<string mnemonic, list<Trait> traits = [], string mapping = "opaqueMapping">
     : Dist_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<Hone_OpInterface, [
         "getKernelFamily", "getNumericClass", "getCost", "getDimensionMapping", "getReusableOperands"]>])> {
   let hasVerifier = 1;
@@ -28,9 +28,15 @@ class Dist_LocalOp<string mnemonic, list<Trait> traits = []>
     ::hone::KernelFamily $cppClass::getKernelFamily() { return ::hone::KernelFamily::collective; }
     ::hone::NumericClass $cppClass::getNumericClass() { return ::hone::NumericClass::copy; }
     ::hone::OpCost $cppClass::getCost() { return ::hone::detail::elementwiseCost(*this, /*flopsPerElement=*/0); }
-    ::hone::DimensionMapping $cppClass::getDimensionMapping() { return ::hone::detail::opaqueMapping(*this); }
+    ::hone::DimensionMapping $cppClass::getDimensionMapping() { return ::hone::detail::}] # mapping # [{(*this); }
   }];
 }
+
+// Ops between stages of a pipeline, of global and of local functions: a rank exchanges with the ranks that have its
+// coordinates in the other stages.
+class Dist_StageOp<string mnemonic>
+    : Dist_LocalOp<mnemonic, [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>],
+                   "elementwiseMapping">;
 
 def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
   let summary = "The ranks of a program, arranged along named axes";
@@ -119,7 +125,7 @@ def Dist_BoundaryOp : Dist_Op<"boundary", [Pure, SameOperandsAndResultType,
   }];
 }
 
-def Dist_TurnOp : Dist_LocalOp<"turn", [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>]> {
+def Dist_TurnOp : Dist_StageOp<"turn"> {
   let summary = "Hands a stage's output to the next stage and gets its gradient back";
   let description = [{
     The op stands in the function that computes the forward and the backward part of a stage, between the two. The
@@ -135,9 +141,10 @@ def Dist_TurnOp : Dist_LocalOp<"turn", [SameOperandsAndResultType, Dist_Placemen
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$to);
   let results = (outs Hone_Tensor:$result);
   let assemblyFormat = "$operand `to` $to attr-dict `:` type($result)";
+  let extraClassDeclaration = [{ bool endsForwardPart() { return true; } }];
 }
 
-def Dist_StageSumOp : Dist_LocalOp<"stage_sum", [SameOperandsAndResultType, Dist_PlacementAnswers<["keepsPositions"]>]> {
+def Dist_StageSumOp : Dist_StageOp<"stage_sum"> {
   let summary = "Sum of a number over the stages of a pipeline";
   let description = [{
     The op returns the sum of the operands of all stages, added in the order of the stages, on each of them. All stages
