@@ -367,7 +367,7 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("--arch: is '" + given.lookup("--arch") +
                       "', expected sm_80, sm_90 or newer for cuda");
   if (Error error = options.pipeline.readRanks())
-    return usageError("--mesh, --recipe: " + llvm::toString(std::move(error)));
+    return usageError(llvm::toString(std::move(error)));
   if (options.emit == Emit::SharedObject && !options.pipeline.mesh.empty())
     return usageError("--mesh: is '" + options.pipeline.mesh +
                       "', expected none with --emit=so, whose program is one "

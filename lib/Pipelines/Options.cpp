@@ -2,8 +2,11 @@
 
 #include "hone/Pipelines/Options.h"
 
+#include "hone/Analysis/Pipeline/Generate.h"
+#include "hone/Analysis/Pipeline/Text.h"
 #include "hone/Support/ByteSize.h"
 #include "hone/Support/NearestName.h"
+#include "hone/Support/ParseFile.h"
 #include "hone/Transforms/Precision/Policy.h"
 #include "hone/Transforms/Recompute/CheckpointPolicy.h"
 #include "hone/Transforms/Step/OptimizerNames.h"
@@ -11,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 
@@ -64,11 +68,50 @@ llvm::ArrayRef<llvm::StringLiteral> hone::getOptionalPasses() {
   return names;
 }
 
+/// What `ranks.schedule` holds: the name of a schedule, or the text of its
+/// file. Whether a file fits the stages and the micro-batches is seen where
+/// these are known.
+static llvm::Expected<std::string> readSchedule(const std::string &schedule,
+                                                int64_t stages) {
+  auto wrong = [&](const llvm::Twine &expected) {
+    return llvm::createStringError("'" + schedule + "': expected " + expected);
+  };
+  if (stages == 1) {
+    if (schedule != PipelineOptions().schedule)
+      return wrong("an axis pp of the mesh with it, as --mesh=pp=2");
+    return schedule;
+  }
+  StringRef path = schedule;
+  if (path.consume_front("file:")) {
+    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+    if (!file)
+      return wrong("a file that can be read: " + file.getError().message());
+    llvm::Expected<pipeline::Schedule> lists =
+        pipeline::readCsv((*file)->getBuffer(), path);
+    if (!lists)
+      return lists.takeError();
+    return (*file)->getBuffer().str();
+  }
+  llvm::Expected<pipeline::ScheduleChoice> choice =
+      pipeline::parseScheduleChoice(schedule);
+  bool isCompiled = choice && choice->chunksPerRank == 1 &&
+                    choice->kind != pipeline::ScheduleKind::ZeroBubbleH1;
+  if (!choice)
+    llvm::consumeError(choice.takeError());
+  if (!isCompiled)
+    return wrong("gpipe, 1f1b or file:PATH");
+  return schedule;
+}
+
 llvm::Error PipelineOptions::readRanks() {
   llvm::Expected<dist::Recipe> read = dist::parseRecipe(mesh, recipe);
   if (!read)
-    return read.takeError();
+    return makeError("--mesh, --recipe: " + llvm::toString(read.takeError()));
   ranks = std::move(*read);
+  llvm::Expected<std::string> lists = readSchedule(schedule, ranks.stages);
+  if (!lists)
+    return makeError("--schedule: " + llvm::toString(lists.takeError()));
+  ranks.schedule = std::move(*lists);
   return llvm::Error::success();
 }
 

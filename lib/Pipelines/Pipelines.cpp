@@ -113,6 +113,44 @@ static void addOnForward(OpPassManager &manager,
 }
 
 //===----------------------------------------------------------------------===//
+// Stages of a pipeline
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Passes that run on the module of each stage of a pipeline; on the module
+/// itself where it has no stages.
+struct OnStages : PassWrapper<OnStages, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnStages)
+
+  explicit OnStages(OpPassManager passes) : passes(std::move(passes)) {}
+
+  StringRef getName() const override { return "OnStages"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    passes.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    auto stages = llvm::to_vector(getOperation().getOps<ModuleOp>());
+    if (stages.empty())
+      stages.push_back(getOperation());
+    for (ModuleOp stage : stages)
+      if (failed(runPipeline(passes, stage)))
+        return signalPassFailure();
+  }
+
+  OpPassManager passes;
+};
+} // namespace
+
+/// Adds the passes that `build` adds, for each stage.
+static void addOnStages(OpPassManager &manager,
+                        llvm::function_ref<void(OpPassManager &)> build) {
+  OpPassManager passes(ModuleOp::getOperationName());
+  build(passes);
+  manager.addPass(std::make_unique<OnStages>(std::move(passes)));
+}
+
+//===----------------------------------------------------------------------===//
 // Borders
 //===----------------------------------------------------------------------===//
 
@@ -136,10 +174,14 @@ void hone::buildBorder(Phase phase, OpPassManager &manager) {
     });
   case Phase::Step:
   case Phase::Shard:
-    return manager.addPass(createVerifyStep());
+    return addOnStages(manager, [](OpPassManager &passes) {
+      passes.addPass(createVerifyStep());
+    });
   case Phase::Fuse:
   case Phase::Checkpoint:
-    return manager.addNestedPass<func::FuncOp>(createVerifyGroups());
+    return addOnStages(manager, [](OpPassManager &passes) {
+      passes.addNestedPass<func::FuncOp>(createVerifyGroups());
+    });
   case Phase::Plan:
     return manager.addPass(createVerifyPlan());
   case Phase::Lower:
@@ -200,7 +242,8 @@ void hone::buildPadPhase(OpPassManager &manager,
   pack.optimizer = options.optimizer;
   pack.report = options.report;
   // With exact, one rank and many add the terms of the same products.
-  pack.tensorRanks = options.exact ? 1 : dist::tensorRanks(options.ranks.mesh);
+  pack.tensorRanks =
+      options.exact ? 1 : dist::sizeOfAxis(options.ranks.mesh, "tp");
   addOptional(manager, createPackProjections(pack), options);
   addOptional(manager.nest<func::FuncOp>(), createJoinRotations(), options);
   PadDimsOptions pad;
@@ -227,6 +270,9 @@ void hone::buildPrecisionPhase(OpPassManager &manager,
 
 void hone::buildAutodiffPhase(OpPassManager &manager,
                               const PipelineOptions &options) {
+  // Before, so that the gradient of what is handed on is handed back.
+  if (options.ranks.stages > 1)
+    manager.addPass(createDistAssignStages({options.ranks.stages}));
   // Micro-batches are averaged: each contributes its gradient over their
   // number, so the loss is seeded with the quotient.
   AutodiffOptions autodiff;
@@ -266,16 +312,9 @@ void hone::buildStepPhase(OpPassManager &manager,
   buildBorder(Phase::Step, manager);
 }
 
-/// The passes of the shard phase, of a module that a recipe or a user divides.
-static void addShardPasses(OpPassManager &manager,
-                           const PipelineOptions &options) {
-  const dist::Recipe &recipe = options.ranks;
-  DistAnnotateOptions annotate;
-  annotate.mesh = recipe.mesh;
-  if (!recipe.fsdp.empty())
-    annotate.fsdp = recipe.fsdp;
-  annotate.sequence = recipe.sequence;
-  manager.addPass(createDistAnnotate(annotate));
+/// What leads from annotations to the functions of a rank.
+static void addPartitionPasses(OpPassManager &manager,
+                               const PipelineOptions &options) {
   // Sums over a parameter that ranks divide are ops of their own.
   manager.addNestedPass<func::FuncOp>(createDecomposeUpdates());
   manager.addPass(createDistPropagate());
@@ -287,6 +326,26 @@ static void addShardPasses(OpPassManager &manager,
   addOptional(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.
   addCleanup(manager);
+}
+
+/// The passes of the shard phase, of a module that a recipe or a user divides.
+static void addShardPasses(OpPassManager &manager,
+                           const PipelineOptions &options) {
+  const dist::Recipe &recipe = options.ranks;
+  DistAnnotateOptions annotate;
+  annotate.mesh = recipe.mesh;
+  if (!recipe.fsdp.empty())
+    annotate.fsdp = recipe.fsdp;
+  annotate.sequence = recipe.sequence;
+  manager.addPass(createDistAnnotate(annotate));
+  if (recipe.stages == 1)
+    return addPartitionPasses(manager, options);
+  // Once for the whole, so that both ends of a boundary are divided alike.
+  manager.addPass(createDistPropagate());
+  manager.addPass(createDistSplitStages({options.ranks.schedule}));
+  addOnStages(manager, [&](OpPassManager &passes) {
+    addPartitionPasses(passes, options);
+  });
 }
 
 namespace {
@@ -383,16 +442,19 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
 
 void hone::buildPlanPhase(OpPassManager &manager,
                           const PipelineOptions &options) {
-  if (options.overlap != "off") {
-    OverlapCollectivesOptions overlap;
-    overlap.budget = options.memoryBudget;
-    overlap.always = options.overlap == "on";
-    overlap.report = options.report;
-    manager.addPass(createOverlapCollectives(overlap));
-  }
-  PlanMemoryOptions plan;
-  plan.report = options.report;
-  manager.addPass(createPlanMemory(plan));
+  manager.addPass(createSplitTurns());
+  addOnStages(manager, [&](OpPassManager &passes) {
+    if (options.overlap != "off") {
+      OverlapCollectivesOptions overlap;
+      overlap.budget = options.memoryBudget;
+      overlap.always = options.overlap == "on";
+      overlap.report = options.report;
+      passes.addPass(createOverlapCollectives(overlap));
+    }
+    PlanMemoryOptions plan;
+    plan.report = options.report;
+    passes.addPass(createPlanMemory(plan));
+  });
   buildBorder(Phase::Plan, manager);
 }
 
@@ -484,9 +546,13 @@ void hone::buildPhase(Phase phase, OpPassManager &manager,
   case Phase::Shard:
     return buildShardPhase(manager, options);
   case Phase::Fuse:
-    return buildFusePhase(manager, options);
+    return addOnStages(manager, [&](OpPassManager &passes) {
+      buildFusePhase(passes, options);
+    });
   case Phase::Checkpoint:
-    return buildCheckpointPhase(manager, options);
+    return addOnStages(manager, [&](OpPassManager &passes) {
+      buildCheckpointPhase(passes, options);
+    });
   case Phase::Plan:
     return buildPlanPhase(manager, options);
   case Phase::Lower:

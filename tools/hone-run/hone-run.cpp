@@ -241,7 +241,7 @@ static bool readTrainLine(Words &words, char **argv,
   if (!words.good)
     return false;
   if (llvm::Error error = options.pipeline.readRanks())
-    words.fail("--mesh, --recipe: " + llvm::toString(std::move(error)));
+    words.fail(llvm::toString(std::move(error)));
   return words.good;
 }
 

@@ -90,7 +90,8 @@ struct PipelineOptions {
   std::shared_ptr<AttentionAnswers> attentionAnswers =
       std::make_shared<AttentionAnswers>();
 
-  /// Reads `mesh` and `recipe` into `ranks`.
+  /// Reads `mesh`, `recipe` and `schedule` into `ranks`. The error begins with
+  /// the options that are wrong.
   llvm::Error readRanks();
 };
 

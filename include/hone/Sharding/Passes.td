@@ -48,8 +48,11 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       stage before (an argument of kind `boundary`) and returns the gradient of that (a result of the same kind). Its
       own output goes to the next stage, and the gradient comes back, by `dist.turn`.
     - **@update** updates the stage's parameters. The norm of all gradients is the root of a sum of squares over the
-      stages, and the loss a sum in which only the last stage has a term: `dist.all_reduce` over the axis `pp`.
+      stages, and the loss a sum in which only the last stage has a term: `dist.stage_sum`.
     - **@evaluate** is the forward part.
+
+    The module keeps the order of micro-batches as `dist.schedule`. Of a module that `dist-propagate` has seen, both
+    ends of a boundary are divided as there; propagation then runs again for each stage.
 
     Values that no parameter is part of are computed by each stage that reads them. A parameter that a stage reads and
     another owns is a working copy there, and the sum of its gradients an argument of kind `grad` of both stages; the
@@ -72,6 +75,10 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "Order of micro-batches: gpipe, 1f1b, or lists as CSV of torch.distributed.pipelining">
+  ];
 }
 
 def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
@@ -220,7 +227,7 @@ def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {
   let description = [{
     The pass runs after `dist-partition`. It rewrites collectives along inner dimensions, and those with cuts, into
     collectives of contiguous blocks, with transposes, slices and concatenations around them. Later phases fuse these
-    like any other op.
+    like any other op. A `dist.stage_sum` becomes a `dist.all_reduce` over the axis `pp`.
 
     ```mlir
     %w = dist.all_gather %shard dim 1 over ["fs"] : tensor<6x4xf32> -> tensor<6x8xf32>

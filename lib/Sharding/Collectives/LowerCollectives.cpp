@@ -187,6 +187,18 @@ static LogicalResult lowerIfNeeded(PlacementOpInterface op, const Mesh &mesh) {
   return success();
 }
 
+/// The ranks of the same coordinates in the other stages have the other terms.
+static void lowerStageSum(StageSumOp op) {
+  OpBuilder builder(op);
+  op.replaceAllUsesWith(
+      builder
+          .create<AllReduceOp>(op.getLoc(), op.getType(), ReduceKind::sum,
+                               op.getOperand(),
+                               builder.getStrArrayAttr({stageAxis}))
+          .getResult());
+  op.erase();
+}
+
 namespace {
 struct DistLowerCollectives
     : hone::impl::DistLowerCollectivesBase<DistLowerCollectives> {
@@ -198,7 +210,8 @@ struct DistLowerCollectives
       return WalkResult(lowerIfNeeded(op, *mesh));
     });
     if (lowered.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation().walk(lowerStageSum);
   }
 };
 } // namespace

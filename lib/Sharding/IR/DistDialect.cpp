@@ -216,6 +216,17 @@ static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attribute,
   return success();
 }
 
+/// A positive number of instances.
+static LogicalResult verifyWindow(Operation *op, NamedAttribute attribute,
+                                  const Twine &what) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (number && number.getInt() >= 1)
+    return success();
+  return op->emitOpError() << what << " has attribute " << windowAttr << " = "
+                           << attribute.getValue()
+                           << ", expected an integer from 1";
+}
+
 LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned argIndex,
                                                     NamedAttribute attribute) {
@@ -226,6 +237,8 @@ LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (attribute.getName() == regatherAttr &&
       isa<UnitAttr>(attribute.getValue()))
     return success();
+  if (attribute.getName() == windowAttr)
+    return verifyWindow(op, attribute, "argument " + Twine(argIndex));
   return verifyOnFunction(op, attribute, "argument " + Twine(argIndex),
                           func.getArgumentTypes()[argIndex]);
 }
@@ -244,6 +257,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return readNetwork(attribute.getValue(), network,
                        [&] { return op->emitOpError(); });
   }
+  if (attribute.getName() == scheduleAttr && isa<ModuleOp>(op) &&
+      isa<StringAttr>(attribute.getValue()))
+    return success();
   for (auto [name, least] : {std::pair(StringRef(stagesAttr), 2),
                              std::pair(StringRef(stageAttr), 0)}) {
     if (attribute.getName() != name || !isa<ModuleOp>(op))

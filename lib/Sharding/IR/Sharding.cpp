@@ -274,6 +274,9 @@ dist::verifySharding(ShardingAttr attr, RankedTensorType type, const Mesh &mesh,
                   << " dimensions, expected " << type.getRank();
   llvm::SmallDenseSet<StringAttr> seen;
   auto check = [&](StringAttr name) -> LogicalResult {
+    if (name == stageAxis)
+      return emit() << "names axis " << name
+                    << ", expected another: stages are assigned, not divided";
     if (!mesh.find(name.getValue()))
       return emit() << "names axis " << name << ", expected one of the mesh";
     if (!seen.insert(name).second)

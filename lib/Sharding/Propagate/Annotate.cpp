@@ -40,6 +40,7 @@ private:
   LogicalResult readGiven();
   LogicalResult readRecipe();
   LogicalResult readMesh();
+  LogicalResult checkStages(int64_t ranks);
   LogicalResult readAxes();
   LogicalResult readLevel();
   LogicalResult readFeatures();
@@ -158,6 +159,11 @@ LogicalResult DistAnnotate::readMesh() {
       continue;
     }
     StringAttr nameAttr = add(name, size, link);
+    if (name == stageAxis) {
+      if (failed(checkStages(size)))
+        return failure();
+      continue;
+    }
     batchAxes.push_back(nameAttr);
     batchParts *= size;
     if (name == "fs") {
@@ -169,6 +175,20 @@ LogicalResult DistAnnotate::readMesh() {
   auto op = builder.create<MeshOp>(module.getLoc(), "mesh",
                                    ArrayAttr::get(context, attrs));
   return failure(failed(op.verify()) || failed(readAxes()));
+}
+
+/// The ranks of axis pp have a stage each.
+LogicalResult DistAnnotate::checkStages(int64_t ranks) {
+  auto stages = getOperation()->getAttrOfType<IntegerAttr>(stagesAttr);
+  if (stages && stages.getInt() == ranks)
+    return success();
+  InFlightDiagnostic error = getOperation().emitError()
+                             << "mesh has axis pp of " << ranks << " ranks, ";
+  if (stages)
+    return error << "expected " << stages.getInt()
+                 << ", the stages of the module";
+  return error << "expected a module that dist-assign-stages has cut, before "
+                  "hone-autodiff";
 }
 
 LogicalResult DistAnnotate::readAxes() {

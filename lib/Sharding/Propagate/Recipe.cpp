@@ -25,17 +25,17 @@ llvm::Expected<AxisText> hone::dist::parseAxis(StringRef text) {
   auto [name, rest] = text.split('=');
   auto [number, link] = rest.split('@');
   AxisText axis = {name, 0, link};
-  if (llvm::is_contained({"rep", "dp", "fs", "tp"}, name) &&
+  if (llvm::is_contained({"pp", "rep", "dp", "fs", "tp"}, name) &&
       !number.getAsInteger(10, axis.size) && axis.size >= 1 &&
       rest.contains('@') == !link.empty())
     return axis;
-  return wrong(text, "an axis rep, dp, fs or tp with its size, as fs=4 or "
+  return wrong(text, "an axis pp, rep, dp, fs or tp with its size, as fs=4 or "
                      "fs=4@nvlink");
 }
 
-int64_t hone::dist::tensorRanks(StringRef mesh) {
+int64_t hone::dist::sizeOfAxis(StringRef mesh, StringRef name) {
   for (StringRef text : llvm::split(mesh, ','))
-    if (text.starts_with("tp="))
+    if (text.split('=').first == name)
       return llvm::cantFail(parseAxis(text)).size;
   return 1;
 }
@@ -66,7 +66,8 @@ private:
 
 /// Where an axis stands in a mesh: those that exchange most are innermost.
 static size_t placeOf(StringRef axis) {
-  static constexpr llvm::StringLiteral names[] = {"rep", "dp", "fs", "tp"};
+  static constexpr llvm::StringLiteral names[] = {"pp", "rep", "dp", "fs",
+                                                  "tp"};
   return llvm::find(names, axis.split('=').first) - std::begin(names);
 }
 
@@ -134,6 +135,7 @@ Recipe RecipeReader::finish() {
       text.replace(0, 2, "fs");
     recipe.mesh += (recipe.mesh.empty() ? "" : ",") + text;
   }
+  recipe.stages = sizeOfAxis(recipe.mesh, "pp");
   return recipe;
 }
 

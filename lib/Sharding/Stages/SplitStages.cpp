@@ -19,6 +19,8 @@ using namespace hone::dist;
 
 namespace {
 struct DistSplitStages : hone::impl::DistSplitStagesBase<DistSplitStages> {
+  using Base::Base;
+
   void runOnOperation() override {
     if (failed(run()))
       signalPassFailure();
@@ -64,20 +66,24 @@ LogicalResult DistSplitStages::run() {
   if (failed(owners))
     return failure();
 
+  BoundaryShardings shardings = findBoundaryShardings(parts.front());
   SmallVector<ModuleOp> made;
   for (int64_t stage = 0; stage != count.getInt(); ++stage) {
     made.push_back(createStage(module, stage));
+    for (auto mesh : module.getOps<MeshOp>())
+      made.back().push_back(mesh->clone());
     for (const CutFunction &part : parts) {
-      FailureOr<func::FuncOp> func = slicePart(part, *owners, stage);
+      FailureOr<func::FuncOp> func = slicePart(part, *owners, shardings, stage);
       if (failed(func))
         return failure();
       made.back().push_back(*func);
     }
     made.back().push_back(sliceUpdate(update, *owners, stage));
   }
-  for (func::FuncOp func :
-       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    func.erase();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<func::FuncOp, MeshOp>(op))
+      op.erase();
+  module->setAttr(scheduleAttr, StringAttr::get(&getContext(), schedule));
   for (ModuleOp stage : made)
     module.push_back(stage);
   return success();

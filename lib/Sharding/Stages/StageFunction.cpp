@@ -28,15 +28,25 @@ public:
 
   /// Takes `argument` over; a parameter of another stage is a working copy.
   void addArgument(BlockArgument argument);
-  BlockArgument addArgument(Type type, StringRef kind, const Twine &name) {
-    argAttrs.push_back(describe(kind, name));
+  BlockArgument addArgument(Type type, StringRef kind, const Twine &name,
+                            ShardingAttr sharding = {}) {
+    argAttrs.push_back(describe(kind, name, sharding));
     return body->addArgument(type, builder.getLoc());
   }
   /// Takes over result `index`, whose value is mapped.
   void addResult(unsigned index);
-  void addResult(Value value, StringRef kind, const Twine &name) {
+  void addResult(Value value, StringRef kind, const Twine &name,
+                 ShardingAttr sharding) {
     results.push_back(value);
-    resultAttrs.push_back(describe(kind, name));
+    resultAttrs.push_back(describe(kind, name, sharding));
+  }
+  /// Copies `op`. What propagation found for the whole holds no longer.
+  void clone(Operation &op) {
+    builder.clone(op, mapping)->removeAttr(shardingsAttr);
+  }
+  /// `value`, divided as both ends of a boundary are.
+  Value constrain(Value value, ShardingAttr sharding) {
+    return sharding ? builder.create<ConstrainOp>(value, sharding) : value;
   }
   /// Adds `gradient`, of a parameter of another stage, to the sum of those of
   /// the micro-batches before.
@@ -52,10 +62,14 @@ public:
   ImplicitLocOpBuilder builder;
 
 private:
-  DictionaryAttr describe(StringRef kind, const Twine &name) {
-    return builder.getDictionaryAttr(
-        {builder.getNamedAttr(attr::kind, builder.getStringAttr(kind)),
-         builder.getNamedAttr(attr::fqn, builder.getStringAttr(name))});
+  DictionaryAttr describe(StringRef kind, const Twine &name,
+                          ShardingAttr sharding) {
+    NamedAttrList attrs;
+    attrs.set(attr::kind, builder.getStringAttr(kind));
+    attrs.set(attr::fqn, builder.getStringAttr(name));
+    if (sharding)
+      attrs.set(shardingAttr, sharding);
+    return attrs.getDictionary(builder.getContext());
   }
 
   func::FuncOp func;
@@ -71,8 +85,14 @@ void StageFunction::addArgument(BlockArgument argument) {
   StringRef name = argString(whole, index, attr::fqn);
   bool isBorrowed = (kind == kind::param || kind == kind::workingCopy) &&
                     owners.ownerOf(name) != stage;
-  argAttrs.push_back(isBorrowed ? describe(kind::workingCopy, name)
-                                : whole.getArgAttrDict(index));
+  NamedAttrList attrs(whole.getArgAttrDict(index));
+  if (isBorrowed) {
+    attrs.assign(
+        describe(kind::workingCopy, name, annotationOf(argument)).getValue());
+    if (Attribute regather = whole.getArgAttr(index, regatherAttr))
+      attrs.set(regatherAttr, regather);
+  }
+  argAttrs.push_back(attrs.getDictionary(builder.getContext()));
   mapping.map(argument,
               body->addArgument(argument.getType(), argument.getLoc()));
 }
@@ -92,11 +112,14 @@ void StageFunction::addResult(unsigned index) {
 
 void StageFunction::addGradient(Value gradient, StringRef name) {
   Type type = gradient.getType();
+  ShardingAttr sharding;
   for (BlockArgument argument : whole.getArguments())
     if (argString(whole, argument.getArgNumber(), attr::kind) == kind::grad &&
-        argString(whole, argument.getArgNumber(), attr::fqn) == name)
+        argString(whole, argument.getArgNumber(), attr::fqn) == name) {
       type = argument.getType();
-  BlockArgument sum = addArgument(type, kind::grad, name);
+      sharding = annotationOf(argument);
+    }
+  BlockArgument sum = addArgument(type, kind::grad, name, sharding);
   if (gradient.getType() != type)
     gradient = builder.create<CastOp>(type, gradient);
   addUpdate(builder.create<AddOp>(sum, gradient), sum);
@@ -146,7 +169,9 @@ static FailureOr<bool> dropAbsent(Operation &op, DenseSet<Value> &absent,
 }
 
 FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
-                                        const Owners &owners, int64_t stage) {
+                                        const Owners &owners,
+                                        const BoundaryShardings &shardings,
+                                        int64_t stage) {
   FailureOr<Slice> slice = findSlice(part, stage);
   if (failed(slice))
     return failure();
@@ -170,7 +195,7 @@ FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
       if (failed(isDropped))
         return failure();
       if (!*isDropped)
-        made.builder.clone(op, made.mapping);
+        made.clone(op);
       continue;
     }
     made.builder.setLoc(boundary.getLoc());
@@ -184,13 +209,16 @@ FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
         made.mapping.map(result, made.mapping.lookup(operand));
       }
     } else if (from == stage && to > from) {
-      output = made.mapping.lookup(operand);
+      output =
+          made.constrain(made.mapping.lookup(operand), shardings.lookup(to));
     } else if (to == stage && from < to) {
       made.mapping.map(
-          result,
-          made.addArgument(result.getType(), kind::boundary, stageName(stage)));
+          result, made.addArgument(result.getType(), kind::boundary,
+                                   stageName(stage), shardings.lookup(stage)));
     } else if (to == stage) {
-      made.mapping.map(result, made.builder.create<TurnOp>(output, from));
+      Value gradient = made.builder.create<TurnOp>(output, from);
+      made.mapping.map(result,
+                       made.constrain(gradient, shardings.lookup(from)));
       turns = true;
     }
   }
@@ -199,13 +227,14 @@ FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
     if (part.stageOfResult(index) == stage)
       made.addResult(index);
   for (BoundaryOp boundary : boundariesFrom(part, stage)) {
-    Value operand = made.mapping.lookup(boundary.getOperand());
     if (std::optional<StringRef> name = boundary.getParameter())
-      made.addGradient(operand, *name);
+      made.addGradient(made.mapping.lookup(boundary.getOperand()), *name);
     else if (boundary.getTo() < boundary.getFrom())
-      made.addResult(operand, kind::boundary, stageName(stage));
+      made.addResult(made.mapping.lookup(boundary.getOperand()), kind::boundary,
+                     stageName(stage), shardings.lookup(stage));
     else if (!turns)
-      made.addResult(operand, kind::boundary, stageName(stage + 1));
+      made.addResult(output, kind::boundary, stageName(stage + 1),
+                     shardings.lookup(stage + 1));
   }
   return made.finish();
 }
@@ -304,7 +333,8 @@ func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
     Value sum = made.mapping.lookup(argument);
     for (int64_t borrower : owners.borrowersOf(name)) {
       Value term = made.addArgument(argument.getType(), kind::grad,
-                                    stageName(borrower) + "." + name);
+                                    stageName(borrower) + "." + name,
+                                    annotationOf(argument));
       sum = made.builder.create<AddOp>(sum, term);
     }
     made.mapping.map(argument, sum);
@@ -319,7 +349,7 @@ func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
     if (auto norm = dyn_cast<GlobalNormOp>(op))
       made.mapping.map(norm.getResult(), normOfStages(made, norm));
     else
-      made.builder.clone(op, made.mapping);
+      made.clone(op);
   }
   made.builder.setLoc(update.getLoc());
   for (unsigned index : own)

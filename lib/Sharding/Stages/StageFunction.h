@@ -4,19 +4,13 @@
 #define HONE_LIB_SHARDING_STAGES_STAGEFUNCTION_H
 
 #include "Sharding/Stages/CutValues.h"
+#include "hone/Sharding/IR/Sharding.h"
 
 #include "llvm/ADT/MapVector.h"
 
 #include <optional>
-#include <string>
 
 namespace hone::dist {
-
-/// "stage3": the name of a stage's module, and of what it gets from the stage
-/// before.
-inline std::string stageName(int64_t stage) {
-  return "stage" + std::to_string(stage);
-}
 
 /// A function of one block that is cut by `dist.boundary`.
 struct CutFunction {
@@ -57,10 +51,20 @@ private:
   llvm::StringMap<llvm::SmallVector<int64_t, 1>> borrowers;
 };
 
+/// How what a stage gets from the one before is divided, by the number of the
+/// stage; nothing where there is no mesh.
+using BoundaryShardings = llvm::DenseMap<int64_t, ShardingAttr>;
+
+/// What propagation has found for the boundaries of `accumulate`. The gradient
+/// that is handed back, and the same boundary of other functions, are divided
+/// in the same way.
+BoundaryShardings findBoundaryShardings(const CutFunction &accumulate);
+
 /// The part of stage `stage` of @accumulate or @evaluate. Fails, with an error
 /// at the op, if it reads a value of another stage.
 mlir::FailureOr<mlir::func::FuncOp>
-slicePart(const CutFunction &part, const Owners &owners, int64_t stage);
+slicePart(const CutFunction &part, const Owners &owners,
+          const BoundaryShardings &shardings, int64_t stage);
 
 /// The part of stage `stage` of @update.
 mlir::func::FuncOp sliceUpdate(mlir::func::FuncOp update, const Owners &owners,

@@ -163,6 +163,26 @@ FailureOr<Slice> dist::findSlice(const CutFunction &part, int64_t stage) {
   return slice;
 }
 
+BoundaryShardings dist::findBoundaryShardings(const CutFunction &accumulate) {
+  BoundaryShardings found;
+  func::FuncOp func = accumulate.func;
+  for (auto boundary : func.front().getOps<BoundaryOp>()) {
+    auto shardings = boundary->getAttrOfType<ArrayAttr>(shardingsAttr);
+    if (!shardings || boundary.getParameter() ||
+        boundary.getTo() < boundary.getFrom())
+      continue;
+    // As a request, without how it was found.
+    SmallVector<DimAttr> dims;
+    for (DimAttr dim : cast<ShardingAttr>(shardings[0]).getDims())
+      dims.push_back(DimAttr::get(func.getContext(), dim.getAxes(),
+                                  dim.getCuts(), /*isOpen=*/false,
+                                  /*priority=*/0, /*source=*/{}));
+    found[boundary.getTo()] =
+        ShardingAttr::get(func.getContext(), dims, {}, ReduceKind::sum);
+  }
+  return found;
+}
+
 //===----------------------------------------------------------------------===//
 // Owners
 //===----------------------------------------------------------------------===//

@@ -417,7 +417,8 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
     if (failed(biases))
       return failure();
     StepSettings more = {keepGradients, lossScale, growthInterval, *biases};
-    if (microBatches == 1) {
+    // Stages of a pipeline meet between the two, also with one micro-batch.
+    if (microBatches == 1 && !module->hasAttr(dist::stagesAttr)) {
       module.push_back(buildStep(gradient, *settings, more));
     } else {
       module.push_back(buildAccumulate(gradient, microBatches, more));

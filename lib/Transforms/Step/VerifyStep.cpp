@@ -16,12 +16,15 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
-/// A step that ranks divide has their collectives too.
+/// A step that ranks divide has their collectives too, one of stages what these
+/// hand to each other.
 static LogicalResult verifyOps(func::FuncOp func) {
   if (!func.getBody().hasOneBlock())
     return func.emitError("has no body of one block");
   auto module = func->getParentOfType<ModuleOp>();
-  bool isDivided = !module.getOps<dist::MeshOp>().empty();
+  bool isDivided = !module.getOps<dist::MeshOp>().empty() ||
+                   module->hasAttr(dist::stagesAttr) ||
+                   module->hasAttr(dist::stageAttr);
   for (Operation &op : func.front().without_terminator())
     if (!isGraphOp(&op) &&
         !(isDivided && isa<dist::DistDialect>(op.getDialect())))
@@ -132,9 +135,12 @@ static LogicalResult verifyFunction(func::FuncOp func) {
     return failure();
   if (func.getName() == "generate")
     return success();
+  // The last stage of a pipeline has the loss.
+  auto module = func->getParentOfType<ModuleOp>();
   if (func.getName() == "accumulate")
-    return verifyResult(func, kind::scalar, "loss");
-  bool isPackages = holdsWholeStep(func->getParentOfType<ModuleOp>());
+    return verifyResult(func, kind::scalar, "loss",
+                        /*isOptional=*/module->hasAttr(dist::stageAttr));
+  bool isPackages = holdsWholeStep(module);
   if (failed(verifyUpdates(func)) ||
       failed(verifyResult(func, kind::gradNorm, "", isPackages)))
     return failure();

@@ -7,6 +7,7 @@
 // RUN: not hone-opt %s --dist-annotate=mesh=xp=2 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not hone-opt %s --dist-annotate="mesh=fs=2 fsdp=zero4" 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: not hone-opt %s --dist-annotate="mesh=fs=2@foo" 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: not hone-opt %s --dist-annotate="mesh=pp=2,dp=2" 2>&1 | FileCheck %s --check-prefix=STAGES
 
 // CHECK: dist.mesh @mesh [<"rep" = 2 over "net">, <"fs" = 4 over "nvlink">]
 // CHECK-LABEL: @accumulate
@@ -27,7 +28,8 @@
 // DDP: dist.mesh @mesh [<"dp" = 8>]
 // DDP: tensor<64x256xf32> {dist.sharding = #dist.sharding<{}, {}>, hone.fqn = "w.m"
 // BATCH: error: input 'tokens' has 8 rows, expected a multiple of 3, the ranks that share the batch; the exported batch is that of all ranks together
-// AXIS: error: mesh has axis 'xp=2': expected an axis rep, dp, fs or tp with its size, as fs=4 or fs=4@nvlink
+// AXIS: error: mesh has axis 'xp=2': expected an axis pp, rep, dp, fs or tp with its size, as fs=4 or fs=4@nvlink
+// STAGES: error: mesh has axis pp of 2 ranks, expected a module that dist-assign-stages has cut, before hone-autodiff
 // LINK: error: 'dist.mesh' op has axis 'fs' over 'foo', expected host, net, nvlink or pcie
 // LINK-NOT: error:
 // LEVEL: error: fsdp is 'zero4', expected zero1, zero2, zero3, zero3-keep

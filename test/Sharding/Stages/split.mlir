@@ -1,7 +1,7 @@
 // The functions of two stages with a parameter that both read: what each takes, hands on and returns.
 // RUN: hone-opt %s --dist-split-stages | FileCheck %s
 
-// CHECK: module attributes {dist.stages = 2 : i64, hone.micro_batches = 4 : i64}
+// CHECK: module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 4 : i64}
 module attributes {dist.stages = 2 : i64, hone.micro_batches = 4 : i64} {
   // CHECK: module @stage0 attributes {dist.stage = 0 : i64, hone.micro_batches = 4 : i64}
   // CHECK: func.func @accumulate(%[[W:[^:]*]]: tensor<8xf32> {hone.fqn = "w", hone.kind = "param"},

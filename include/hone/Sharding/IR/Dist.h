@@ -10,6 +10,8 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 
+#include <string>
+
 #include "hone/Sharding/IR/DistDialect.h.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -35,6 +37,25 @@ constexpr llvm::StringLiteral regatherAttr = "dist.regather";
 constexpr llvm::StringLiteral stagesAttr = "dist.stages";
 /// On the module of a stage: its number.
 constexpr llvm::StringLiteral stageAttr = "dist.stage";
+/// On the module: the order of micro-batches in its stages, a name that
+/// pipeline::parseScheduleChoice reads or lists as CSV.
+constexpr llvm::StringLiteral scheduleAttr = "dist.schedule";
+/// On arguments that a stage keeps for several micro-batches: how many
+/// instances of them there are.
+constexpr llvm::StringLiteral windowAttr = "dist.window";
+/// The axis of a mesh whose coordinates are the stages of a pipeline. It
+/// divides no tensor.
+constexpr llvm::StringLiteral stageAxis = "pp";
+
+/// "stage3": the name of a stage's module, and of what it gets from the stage
+/// before.
+inline std::string stageName(int64_t stage) {
+  return "stage" + std::to_string(stage);
+}
+/// What it hands back: the gradient of that.
+inline std::string gradientName(int64_t stage) {
+  return stageName(stage) + ".grad";
+}
 
 /// Whether arguments and results of a kind may be partial sums.
 inline bool mayBePartial(llvm::StringRef kind) { return kind == kind::grad; }

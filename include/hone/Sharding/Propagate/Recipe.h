@@ -13,15 +13,15 @@ namespace hone::dist {
 
 /// An axis of a mesh as it is written: "fs=4@nvlink".
 struct AxisText {
-  llvm::StringRef name; ///< rep, dp, fs or tp
+  llvm::StringRef name; ///< pp, rep, dp, fs or tp
   int64_t size;         ///< at least 1
   llvm::StringRef link; ///< empty: by position
 };
 /// Reads one; an error quotes it.
 llvm::Expected<AxisText> parseAxis(llvm::StringRef text);
 
-/// The size of axis tp in `mesh`, axes that parseAxis reads; 1 without one.
-int64_t tensorRanks(llvm::StringRef mesh);
+/// The size of axis `name` in `mesh`, axes that parseAxis reads; 1 without one.
+int64_t sizeOfAxis(llvm::StringRef mesh, llvm::StringRef name);
 
 /// What axis fs divides, in words: "zero1" to "zero3", "zero3-keep".
 llvm::ArrayRef<llvm::StringLiteral> levelsOfState();
@@ -31,6 +31,9 @@ struct Recipe {
   std::string mesh;      ///< "rep=2,fs=4@nvlink"; empty: one rank
   std::string fsdp;      ///< an option of dist-annotate; empty: its default
   bool sequence = false; ///< the axis tp divides positions too
+  int64_t stages = 1;    ///< the size of axis pp
+  /// Of micro-batches in these: a name, or lists as CSV.
+  std::string schedule = "1f1b";
 };
 
 /// Reads `mesh`, axes with sizes, and `recipe`, words separated by commas:
@@ -43,8 +46,8 @@ struct Recipe {
 ///   AXIS=SIZE[@LINK] an axis that `mesh` does not have: before the first
 ///                    of its axes that belongs further in
 ///
-/// Axes are, from the outermost, rep, dp, fs and tp; with zeroN or fsdp and no
-/// axis fs, dp is it. A wrong word is an error that quotes it.
+/// Axes are, from the outermost, pp, rep, dp, fs and tp; with zeroN or fsdp and
+/// no axis fs, dp is it. A wrong word is an error that quotes it.
 llvm::Expected<Recipe> parseRecipe(llvm::StringRef mesh,
                                    llvm::StringRef recipe);
 
