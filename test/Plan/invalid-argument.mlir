@@ -25,3 +25,17 @@ plan.program @argument_type arena 64 {
   // expected-error@+1 {{'plan.argument' op has type 'tensor<?xf32>', expected a tensor of static shape}}
   plan.argument "w" kind "param" at 0 : tensor<?xf32>
 }
+
+// -----
+
+plan.program @argument_c1_window arena 128 {
+  // expected-error@+1 {{'plan.argument' op covers 160 bytes from 0 on, expected inside [0, 128)}}
+  plan.argument "h" kind "saved" at 0 window 3 : tensor<8xf32>
+}
+
+// -----
+
+plan.program @argument_c2 arena 64 {
+  // expected-error@+1 {{'plan.argument' op has a window of 0 instances, expected at least 1}}
+  plan.argument "h" kind "saved" at 0 window 0 : tensor<8xf32>
+}

@@ -197,7 +197,7 @@ GENERATING = ("hone-build-generate",)
 # What changes the loss on purpose: test/Transforms/Raise/separate-documents.
 CHANGING = ("hone-separate-documents",)
 # Which make of a model what the interpreter runs stage by stage: test/Sharding/Stages/models.test.
-STAGED = ("dist-assign-stages", "dist-split-stages")
+STAGED = ("dist-assign-stages", "dist-split-stages", "hone-split-turns")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Ops that no random graph holds, with the reason.

@@ -1141,11 +1141,44 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::dist::DistDialect"];
 }
 
+def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
+  let summary = "Splits the work of a pipeline's stage into a forward and a backward function";
+  let description = [{
+    The pass runs before `hone-plan-memory`, on a module with a module for each stage (`dist-split-stages`); others stay
+    as they are. Fusion and checkpoints have seen the forward and the backward part of a stage as one function. The
+    schedule runs them at different times, and other micro-batches in between:
+
+    - **@forward** computes what the stage hands on, or the loss, and all results that are no gradients.
+    - **@backward** has the rest: it begins with the gradient that `dist.turn` stood for.
+    - A value that @forward computes and @backward reads is an argument of kind `saved` of both, which a result of
+      @forward replaces. Views are not saved but made again.
+    - What a stage gets or hands on is an argument of kind `boundary`: `stage1` of the stages 0 and 1, and
+      `stage1.grad`, its gradient. If @backward reads one, it stays for as long instead of a copy.
+
+    `dist.window` of such an argument is how many micro-batches need one at a time, by the schedule (`dist.schedule`). A
+    stage that runs each backward part directly after its forward part, as the last one of `1f1b`, keeps @accumulate.
+
+    ```mlir
+    func.func @accumulate(%w: tensor<8x8xf32> {hone.kind = "param", ...}, %x: ..., %sum: ...) {
+      %h = hone.fused contraction (%w, %x) ...
+      %g = hone.fused collective (%a = %h : ...) { dist.turn %a to 1 ... }
+      %new = hone.fused contraction (%x, %g, %sum) ...
+    // hone-opt --hone-split-turns
+    func.func @forward(%w: tensor<8x8xf32> {hone.kind = "param", ...}, %x: ...,
+        %out: tensor<4x8xf32> {hone.fqn = "stage1", hone.kind = "boundary", dist.window = 2 : i64})
+      %h = hone.fused contraction (%w, %x) ...
+    func.func @backward(%g: tensor<4x8xf32> {hone.fqn = "stage1.grad", ...}, %x: ..., %sum: ...)
+      %new = hone.fused contraction (%x, %g, %sum) ...
+    ```
+  }];
+  let dependentDialects = ["::hone::dist::DistDialect"];
+}
+
 def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Gives every value an offset in one arena";
   let description = [{
-    The pass replaces the functions `@step`, `@accumulate`, `@update` and `@evaluate` by a `plan.program`
-    (docs/rationale/memory-plan.md). Arguments of one kind and name share storage in all functions and keep it. Other
+    The pass replaces the functions `@step`, `@accumulate`, `@update` and `@evaluate`, or in a stage of a pipeline
+    `@forward` and `@backward`, by a `plan.program` (docs/rationale/memory-plan.md). Arguments of one kind and name share storage in all functions and keep it. Other
     values live from their launch to their last reader, in program order; results of a function live to its end. Greedy
     orders choose offsets first, then a search improves them.
 

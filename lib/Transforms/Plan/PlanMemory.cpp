@@ -14,6 +14,7 @@
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SearchBound.h"
 #include "hone/Plan/LaunchLabel.h"
+#include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -220,11 +221,23 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
 
 SmallVector<func::FuncOp> hone::programFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> funcs;
-  for (StringRef name :
-       {"step", "accumulate", "update", "evaluate", "generate"})
-    if (auto func = module.lookupSymbol<func::FuncOp>(name))
-      funcs.push_back(func);
+  auto add = [&](ArrayRef<StringRef> names) {
+    for (StringRef name : names)
+      if (auto func = module.lookupSymbol<func::FuncOp>(name))
+        funcs.push_back(func);
+  };
+  add({"step", "accumulate"});
+  // What @accumulate of a stage became; elsewhere @forward is a package's.
+  if (module->hasAttr(dist::stageAttr))
+    add({"forward", "backward", "backward_input", "backward_weight"});
+  add({"update", "evaluate", "generate"});
   return funcs;
+}
+
+/// How many micro-batches have one of their own.
+static int64_t instancesOf(const StateArgument &argument) {
+  auto window = argument.attributes.getAs<IntegerAttr>(dist::windowAttr);
+  return window ? window.getInt() : 1;
 }
 
 LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
@@ -240,7 +253,8 @@ LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
     auto [entry, isNew] =
         state.insert({key, {type, bytes, func.getArgAttrDict(index)}});
     if (isNew)
-      bytes += llvm::alignTo(byteSize(type), plan::alignment);
+      bytes += llvm::alignTo(
+          plan::windowBytes(type, instancesOf(entry->second)), plan::alignment);
     else if (entry->second.type != type)
       return func.emitError() << "argument '" << key.second << "' has type "
                               << type << ", expected " << entry->second.type
@@ -275,6 +289,7 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       attributes.getAs<dist::ShardingAttr>(attr::sharding),
       argument.isReplaced && key.first == kind::buffer ? builder.getUnitAttr()
                                                        : UnitAttr());
+  op.setWindow(instancesOf(argument));
   for (StringRef name : {attr::ignore, attr::ids})
     if (Attribute value = attributes.get(name))
       op->setAttr(name, value);

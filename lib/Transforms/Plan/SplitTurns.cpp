@@ -1,0 +1,442 @@
+//===- SplitTurns.cpp - Forward and backward function of a stage ----------===//
+//
+// @accumulate of a stage of a pipeline becomes the functions that its schedule
+// runs. What one of them reads of another, and what stages hand to each other,
+// becomes state between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "hone/Analysis/Layout/Views.h"
+#include "hone/Analysis/Pipeline/StageSchedule.h"
+#include "hone/IR/ForwardOps.h"
+#include "hone/Sharding/IR/Dist.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace hone {
+#define GEN_PASS_DEF_SPLITTURNS
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using pipeline::WindowClass;
+
+//===----------------------------------------------------------------------===//
+// Names and windows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a stage keeps for its micro-batches, from the schedule.
+struct StageWindows {
+  int64_t stage;
+  pipeline::ChunkWindows counts;
+
+  int64_t operator[](WindowClass window) const { return counts[window]; }
+};
+} // namespace
+
+/// The attributes of an argument of which there are `instances`.
+static DictionaryAttr describe(MLIRContext *context, StringRef kind,
+                               const Twine &name, int64_t instances) {
+  Builder builder(context);
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr(attr::kind, builder.getStringAttr(kind)),
+       builder.getNamedAttr(attr::fqn, builder.getStringAttr(name)),
+       builder.getNamedAttr(dist::windowAttr,
+                            builder.getI64IntegerAttr(instances))});
+}
+
+/// Those of a result that takes the place of argument `index`, which has
+/// `argument`.
+static DictionaryAttr describeUpdate(DictionaryAttr argument, unsigned index) {
+  Builder builder(argument.getContext());
+  NamedAttrList attrs;
+  for (StringRef name : {attr::kind, attr::fqn, attr::parts})
+    if (Attribute known = argument.get(name))
+      attrs.append(name, known);
+  attrs.append(attr::donates, builder.getI64IntegerAttr(index));
+  return attrs.getDictionary(argument.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What an op of @accumulate is for.
+enum class Role : uint8_t { Forward, BackwardInput, BackwardWeight };
+
+/// One of the functions that @accumulate becomes, while it is built.
+class Part {
+public:
+  Part(func::FuncOp whole, StringRef name)
+      : whole(whole), builder(whole.getContext()),
+        func(func::FuncOp::create(whole.getLoc(), name,
+                                  builder.getFunctionType({}, {}))) {
+    builder.setInsertionPointToStart(func.addEntryBlock());
+  }
+
+  /// The argument of `whole`, taken over when it is first asked for.
+  Value argument(BlockArgument of) {
+    Value known = mapping.lookupOrNull(of);
+    return known ? known
+                 : addArgument(of, whole.getArgAttrDict(of.getArgNumber()));
+  }
+  /// A new argument, in which `value` of the whole comes.
+  Value addArgument(Value value, DictionaryAttr attrs) {
+    argAttrs.push_back(attrs);
+    Value own = func.front().addArgument(value.getType(), value.getLoc());
+    mapping.map(value, own);
+    return own;
+  }
+  bool has(Value value) const { return mapping.contains(value); }
+  void clone(Operation &op) { builder.clone(op, mapping); }
+  /// `value` of the whole as a result that takes the place of `argument`.
+  void addUpdate(Value value, Value argument) {
+    unsigned index = cast<BlockArgument>(argument).getArgNumber();
+    addResult(value, describeUpdate(argAttrs[index], index));
+  }
+  void addResult(Value value, DictionaryAttr attrs) {
+    results.push_back(mapping.lookup(value));
+    resultAttrs.push_back(attrs);
+  }
+  /// `value` as a result, in the place of an argument of its own.
+  void addState(Value value, DictionaryAttr attrs) {
+    argAttrs.push_back(attrs);
+    addUpdate(value, func.front().addArgument(value.getType(), value.getLoc()));
+  }
+  func::FuncOp finish() {
+    builder.create<func::ReturnOp>(func.getLoc(), results);
+    func.setFunctionType(builder.getFunctionType(
+        func.front().getArgumentTypes(), ValueRange(results).getTypes()));
+    func.setAllArgAttrs(argAttrs);
+    func.setAllResultAttrs(resultAttrs);
+    return func;
+  }
+
+private:
+  func::FuncOp whole;
+  OpBuilder builder;
+  func::FuncOp func;
+  IRMapping mapping;
+  SmallVector<DictionaryAttr> argAttrs, resultAttrs;
+  SmallVector<Value> results;
+};
+
+/// Splits @accumulate of one stage.
+class Splitter {
+public:
+  Splitter(func::FuncOp func, const StageWindows &windows)
+      : func(func), windows(windows) {}
+
+  /// The functions in the order in which they run. With `turnsAtOnce` the
+  /// gradient follows in the forward function.
+  SmallVector<func::FuncOp> run(bool turnsAtOnce, bool splitsBackward);
+
+private:
+  Role roleOfResult(unsigned index) const;
+  void findForwardOps();
+  void findWeightOps();
+  Role roleOf(Operation *op) const {
+    auto found = roles.find(op);
+    return found == roles.end() ? Role::BackwardInput : found->second;
+  }
+  Part &partOf(Role role) { return parts[partIndex[size_t(role)]]; }
+  void read(Value value, Role reader);
+  void addResults();
+  int64_t instancesOf(StringRef name) const;
+  DictionaryAttr describeState(StringRef kind, const Twine &name,
+                               int64_t instances) {
+    return describe(func.getContext(), kind, name, instances);
+  }
+  DictionaryAttr describeBoundary(const std::string &name) {
+    // How many there are is known when all have read it.
+    return describeState(kind::boundary, name, 1);
+  }
+
+  func::FuncOp func;
+  const StageWindows windows;
+  const std::string input = dist::stageName(windows.stage),
+                    inputGradient = dist::gradientName(windows.stage),
+                    output = dist::stageName(windows.stage + 1),
+                    outputGradient = dist::gradientName(windows.stage + 1);
+  std::vector<Part> parts;
+  std::array<size_t, 3> partIndex = {};
+  /// Of ops that are not Role::BackwardInput.
+  DenseMap<Operation *, Role> roles;
+  /// The group that hands the output on; null in the last stage.
+  FusedOp turn;
+  /// Values that one part keeps for others, with the state that they are.
+  llvm::MapVector<Value, DictionaryAttr> kept;
+  /// Boundaries that a later role reads than the one they are made for.
+  llvm::StringSet<> readLater;
+};
+} // namespace
+
+/// Gradients are of the backward part, all else is of the forward part.
+Role Splitter::roleOfResult(unsigned index) const {
+  func::FuncOp whole = func;
+  StringRef kind = resultString(whole, index, attr::kind);
+  if (kind != kind::grad && kind != kind::boundary)
+    return Role::Forward;
+  Value value = whole.front().getTerminator()->getOperand(index);
+  Operation *op = value.getDefiningOp();
+  return op && roleOf(op) == Role::BackwardWeight ? Role::BackwardWeight
+                                                  : Role::BackwardInput;
+}
+
+void Splitter::findForwardOps() {
+  for (Operation *op : forwardOps(func))
+    roles[op] = Role::Forward;
+  SmallVector<Value> work;
+  for (OpOperand &operand : func.front().getTerminator()->getOpOperands())
+    if (roleOfResult(operand.getOperandNumber()) == Role::Forward)
+      work.push_back(operand.get());
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp();
+        op && roles.try_emplace(op, Role::Forward).second)
+      llvm::append_range(work, op->getOperands());
+  for (auto group : func.front().getOps<FusedOp>())
+    if (group.endsForwardPart())
+      turn = group;
+}
+
+/// Whether an op takes about as long as a whole layer's part.
+static bool isProduct(Operation *op) {
+  auto group = dyn_cast<FusedOp>(op);
+  return group && llvm::is_contained({KernelFamily::contraction,
+                                      KernelFamily::groupedContraction,
+                                      KernelFamily::convolution},
+                                     group.getFamily());
+}
+
+/// Products that only gradients of weights are made of, and what is made of
+/// them: from the end, ops all of whose readers are such, or the end of a
+/// gradient.
+void Splitter::findWeightOps() {
+  for (Operation &op : llvm::reverse(func.front().without_terminator())) {
+    if (roles.contains(&op) || &op == turn)
+      continue;
+    bool isOfWeights = llvm::all_of(op.getUses(), [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (user->hasTrait<OpTrait::IsTerminator>())
+        return resultString(func, use.getOperandNumber(), attr::kind) ==
+               kind::grad;
+      // What a product reads is computed before, so that less is kept.
+      return roleOf(user) == Role::BackwardWeight && !isProduct(user);
+    });
+    if (isOfWeights)
+      roles[&op] = Role::BackwardWeight;
+  }
+  // Sums of what the other part has anyway stay there.
+  for (Operation &op : func.front().without_terminator()) {
+    if (roleOf(&op) != Role::BackwardWeight || isProduct(&op))
+      continue;
+    bool readsWeights = llvm::any_of(op.getOperands(), [&](Value operand) {
+      Operation *from = operand.getDefiningOp();
+      return from && roleOf(from) == Role::BackwardWeight;
+    });
+    if (!readsWeights)
+      roles.erase(&op);
+  }
+}
+
+/// Makes `value` of the whole one that the part of `reader` has: views of what
+/// is kept are made again.
+void Splitter::read(Value value, Role reader) {
+  Part &part = partOf(reader);
+  bool isOutput = turn && value == turn.getInputs().front();
+  bool isGradient = turn && value == turn.getResult(0);
+  if (isOutput && reader != Role::Forward)
+    readLater.insert(output);
+  if (isGradient && reader == Role::BackwardWeight)
+    readLater.insert(outputGradient);
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && reader != Role::Forward &&
+      argString(func, argument.getArgNumber(), attr::kind) == kind::boundary)
+    readLater.insert(input);
+  if (part.has(value))
+    return;
+  if (argument) {
+    part.argument(argument);
+    return;
+  }
+  if (isGradient) {
+    part.addArgument(value, describeBoundary(outputGradient));
+    return;
+  }
+  if (isOutput) {
+    part.addArgument(value, describeBoundary(output));
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isViewOfOperand(op)) {
+    read(op->getOperand(0), reader);
+    return part.clone(*op);
+  }
+  DictionaryAttr &state = kept[value];
+  if (!state) {
+    bool isForward = roleOf(op) == Role::Forward;
+    state = describeState(
+        kind::saved, "saved." + Twine(kept.size() - 1),
+        windows[isForward ? WindowClass::Saved : WindowClass::Grads]);
+    partOf(roleOf(op)).addState(value, state);
+  }
+  part.addArgument(value, state);
+}
+
+void Splitter::addResults() {
+  for (OpOperand &operand : func.front().getTerminator()->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    Role role = roleOfResult(index);
+    Part &part = partOf(role);
+    read(operand.get(), role);
+    DictionaryAttr attrs = func.getResultAttrDict(index);
+    if (resultString(func, index, attr::kind) == kind::boundary)
+      part.addState(operand.get(), describeBoundary(inputGradient));
+    else if (auto donor = attrs.getAs<IntegerAttr>(attr::donates))
+      part.addUpdate(operand.get(),
+                     part.argument(func.getArgument(donor.getInt())));
+    else
+      part.addResult(operand.get(), attrs);
+  }
+  if (!turn)
+    return;
+  Value handedOn = turn.getInputs().front();
+  read(handedOn, Role::Forward);
+  partOf(Role::Forward).addState(handedOn, describeBoundary(output));
+}
+
+/// What a later part reads of a boundary is not kept besides: its instances
+/// stay for as long, while others come and go.
+int64_t Splitter::instancesOf(StringRef name) const {
+  bool staysLonger = readLater.contains(name);
+  if (name == outputGradient)
+    return windows[WindowClass::GradientIn] +
+           (staysLonger ? windows[WindowClass::Grads] : 0);
+  if (name == inputGradient)
+    return windows[WindowClass::GradientOut];
+  return windows[name == input ? WindowClass::ActivationIn
+                               : WindowClass::ActivationOut] +
+         (staysLonger ? windows[WindowClass::Saved] : 0);
+}
+
+SmallVector<func::FuncOp> Splitter::run(bool turnsAtOnce, bool splitsBackward) {
+  findForwardOps();
+  if (splitsBackward)
+    findWeightOps();
+  parts.emplace_back(func, turnsAtOnce ? "accumulate" : "forward");
+  if (!turnsAtOnce)
+    parts.emplace_back(func, splitsBackward ? "backward_input" : "backward");
+  partIndex = {0, parts.size() - 1, parts.size() - 1};
+  if (splitsBackward) {
+    partIndex[size_t(Role::BackwardWeight)] = parts.size();
+    parts.emplace_back(func, "backward_weight");
+  }
+
+  for (Operation &op : func.front().without_terminator()) {
+    // Each part makes the views that it reads.
+    if (&op == turn || isViewOfOperand(&op))
+      continue;
+    Role role = roleOf(&op);
+    for (Value operand : op.getOperands())
+      read(operand, role);
+    partOf(role).clone(op);
+  }
+  addResults();
+
+  SmallVector<func::FuncOp> made;
+  for (Part &part : parts) {
+    func::FuncOp own = part.finish();
+    for (unsigned index = 0; index != own.getNumArguments(); ++index)
+      if (argString(own, index, attr::kind) == kind::boundary) {
+        std::string name = argString(own, index, attr::fqn).str();
+        own.setArgAttrs(index,
+                        describeState(kind::boundary, name, instancesOf(name)));
+      }
+    made.push_back(own);
+  }
+  return made;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// The instances of boundary `name` in the functions of the step.
+static int64_t findInstances(ArrayRef<func::FuncOp> funcs, StringRef name) {
+  for (func::FuncOp func : funcs)
+    for (unsigned index = 0; index != func.getNumArguments(); ++index)
+      if (argString(func, index, attr::kind) == kind::boundary &&
+          argString(func, index, attr::fqn) == name)
+        return func.getArgAttrOfType<IntegerAttr>(index, dist::windowAttr)
+            .getInt();
+  return 1;
+}
+
+/// @evaluate, which runs once at a time, uses the boundaries of the step.
+static void splitEvaluate(func::FuncOp func, ArrayRef<func::FuncOp> step,
+                          int64_t stage) {
+  auto describeBoundary = [&](const std::string &name) {
+    return describe(func.getContext(), kind::boundary, name,
+                    findInstances(step, name));
+  };
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    if (argString(func, index, attr::kind) == kind::boundary)
+      func.setArgAttrs(index, describeBoundary(dist::stageName(stage)));
+  for (unsigned index = 0; index != func.getNumResults(); ++index)
+    if (resultString(func, index, attr::kind) == kind::boundary) {
+      DictionaryAttr attrs = describeBoundary(dist::stageName(stage + 1));
+      unsigned argument = func.getNumArguments();
+      func.insertArgument(argument, func.getResultTypes()[index], attrs,
+                          func.getLoc());
+      func.setResultAttrs(index, describeUpdate(attrs, argument));
+    }
+}
+
+namespace {
+struct SplitTurns : hone::impl::SplitTurnsBase<SplitTurns> {
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
+    auto stages = llvm::to_vector(getOperation().getOps<ModuleOp>());
+    if (stages.empty()) {
+      markAllAnalysesPreserved();
+      return success();
+    }
+    FailureOr<pipeline::Schedule> schedule =
+        pipeline::readStageSchedule(getOperation());
+    if (failed(schedule))
+      return failure();
+    std::vector<pipeline::ChunkWindows> windows =
+        pipeline::countWindows(*schedule);
+    for (ModuleOp stage : stages) {
+      auto number = stage->getAttrOfType<IntegerAttr>(dist::stageAttr);
+      auto whole = stage.lookupSymbol<func::FuncOp>("accumulate");
+      if (!number || !whole || number.getInt() < 0 ||
+          number.getInt() >= int64_t(windows.size()))
+        return stage.emitError("is no stage of the module, expected ")
+               << dist::stageAttr << " below " << windows.size()
+               << " and a function @accumulate";
+      int64_t index = number.getInt();
+      SmallVector<func::FuncOp> step =
+          Splitter(whole, {index, windows[index]})
+              .run(pipeline::turnsAtOnce(*schedule, index),
+                   schedule->splitsBackward());
+      for (func::FuncOp func : step)
+        stage.insert(whole, func);
+      whole.erase();
+      if (auto evaluate = stage.lookupSymbol<func::FuncOp>("evaluate"))
+        splitEvaluate(evaluate, step, index);
+    }
+    return success();
+  }
+};
+} // namespace
