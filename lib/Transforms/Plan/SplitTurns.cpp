@@ -55,7 +55,7 @@ static DictionaryAttr describe(MLIRContext *context, StringRef kind,
 static DictionaryAttr describeUpdate(DictionaryAttr argument, unsigned index) {
   Builder builder(argument.getContext());
   NamedAttrList attrs;
-  for (StringRef name : {attr::kind, attr::fqn, attr::parts})
+  for (StringRef name : {attr::kind, attr::fqn, attr::parts, attr::sharding})
     if (Attribute known = argument.get(name))
       attrs.append(name, known);
   attrs.append(attr::donates, builder.getI64IntegerAttr(index));
