@@ -10,9 +10,11 @@ Value hone::findLoss(func::FuncOp func) {
   for (OpOperand &operand : end->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     StringRef kind = resultString(func, index, attr::kind);
-    // The sum over micro-batches is state, named as what it sums.
+    // The sum over micro-batches is state, named as what it sums. The update
+    // of a stage brings that of the last to all.
     bool isSum = kind == kind::scalar &&
-                 resultString(func, index, attr::fqn) == kind::loss;
+                 resultString(func, index, attr::fqn) == kind::loss &&
+                 func.getName() != "update";
     if (kind == kind::loss || isSum)
       return operand.get();
   }

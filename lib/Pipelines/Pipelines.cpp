@@ -442,8 +442,8 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
 
 void hone::buildPlanPhase(OpPassManager &manager,
                           const PipelineOptions &options) {
-  manager.addPass(createSplitTurns());
   addOnStages(manager, [&](OpPassManager &passes) {
+    passes.addPass(createSplitTurns());
     if (options.overlap != "off") {
       OverlapCollectivesOptions overlap;
       overlap.budget = options.memoryBudget;

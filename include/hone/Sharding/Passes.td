@@ -51,14 +51,17 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       stages, and the loss a sum in which only the last stage has a term: `dist.stage_sum`.
     - **@evaluate** is the forward part.
 
-    The module keeps the order of micro-batches as `dist.schedule`. Of a module that `dist-propagate` has seen, both
+    The module keeps the order of micro-batches as `dist.schedule`, and each stage as `dist.turns` what follows from it:
+    which functions it runs, and how many micro-batches need each of its values at a time. Of a module that `dist-propagate` has seen, both
     ends of a boundary are divided as there; propagation then runs again for each stage.
 
     Values that no parameter is part of are computed by each stage that reads them. A parameter that a stage reads and
     another owns is a working copy there, and the sum of its gradients an argument of kind `grad` of both stages; the
     runtime hands the sum to the owner before its update, and the new value back. The owner adds both sums.
 
-    Errors: an op that reads values of two stages other than by a `dist.boundary`.
+    Errors: an op that reads values of two stages other than by a `dist.boundary`; lists that are not right, or not of
+    these stages and micro-batches; in an exact module, a parameter of several stages, since its gradients are added in
+    another order than on one rank.
 
     ```mlir
     %h1 = dist.boundary %h from 0 to 1 : tensor<4x8xf32>

@@ -1144,8 +1144,8 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
 def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
   let summary = "Splits the work of a pipeline's stage into a forward and a backward function";
   let description = [{
-    The pass runs before `hone-plan-memory`, on a module with a module for each stage (`dist-split-stages`); others stay
-    as they are. Fusion and checkpoints have seen the forward and the backward part of a stage as one function. The
+    The pass runs before `hone-plan-memory`, on the module of a stage (`dist-split-stages`); others stay as they are.
+    Fusion and checkpoints have seen the forward and the backward part of a stage as one function. The
     schedule runs them at different times, and other micro-batches in between:
 
     - **@forward** computes what the stage hands on, or the loss, and all results that are no gradients.
@@ -1155,7 +1155,7 @@ def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
     - What a stage gets or hands on is an argument of kind `boundary`: `stage1` of the stages 0 and 1, and
       `stage1.grad`, its gradient. If @backward reads one, it stays for as long instead of a copy.
 
-    `dist.window` of such an argument is how many micro-batches need one at a time, by the schedule (`dist.schedule`). A
+    `dist.window` of such an argument is how many micro-batches need one at a time, by the schedule (`dist.turns`). A
     stage that runs each backward part directly after its forward part, as the last one of `1f1b`, keeps @accumulate.
 
     ```mlir

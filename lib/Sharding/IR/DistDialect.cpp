@@ -257,8 +257,10 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return readNetwork(attribute.getValue(), network,
                        [&] { return op->emitOpError(); });
   }
-  if (attribute.getName() == scheduleAttr && isa<ModuleOp>(op) &&
-      isa<StringAttr>(attribute.getValue()))
+  if (isa<ModuleOp>(op) && ((attribute.getName() == scheduleAttr &&
+                             isa<StringAttr>(attribute.getValue())) ||
+                            (attribute.getName() == turnsAttr &&
+                             isa<DictionaryAttr>(attribute.getValue()))))
     return success();
   for (auto [name, least] : {std::pair(StringRef(stagesAttr), 2),
                              std::pair(StringRef(stageAttr), 0)}) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharding/Stages/StageFunction.h"
+#include "hone/Analysis/Pipeline/StageSchedule.h"
 #include "hone/Sharding/Passes.h"
 
 namespace hone {
@@ -36,10 +37,26 @@ static ModuleOp createStage(ModuleOp whole, int64_t stage) {
   auto module = ModuleOp::create(whole.getLoc(), stageName(stage));
   for (NamedAttribute attribute : whole->getAttrs())
     if (attribute.getName() != stagesAttr &&
+        attribute.getName() != scheduleAttr &&
         attribute.getName() != SymbolTable::getSymbolAttrName())
       module->setAttr(attribute.getName(), attribute.getValue());
   module->setAttr(stageAttr, builder.getI64IntegerAttr(stage));
   return module;
+}
+
+/// Gradients of a parameter that several stages read are added up by stage.
+static LogicalResult checkExact(func::FuncOp accumulate, const Owners &owners) {
+  if (!isMeshInvariant(accumulate))
+    return success();
+  for (unsigned index = 0; index != accumulate.getNumArguments(); ++index) {
+    StringRef name = argString(accumulate, index, attr::fqn);
+    if (!owners.borrowersOf(name).empty())
+      return accumulate.emitError("--exact: several stages read parameter '")
+             << name
+             << "', and its gradients are added in another order than on one "
+                "rank; expected no axis pp, or a model without tied weights";
+  }
+  return success();
 }
 
 LogicalResult DistSplitStages::run() {
@@ -66,10 +83,19 @@ LogicalResult DistSplitStages::run() {
   if (failed(owners))
     return failure();
 
+  if (failed(checkExact(accumulate, *owners)))
+    return failure();
+
+  module->setAttr(scheduleAttr, StringAttr::get(&getContext(), schedule));
+  FailureOr<pipeline::Schedule> lists = pipeline::readStageSchedule(module);
+  if (failed(lists))
+    return failure();
+  SmallVector<pipeline::StageTurns, 0> turns = pipeline::StageTurns::of(*lists);
   BoundaryShardings shardings = findBoundaryShardings(parts.front());
   SmallVector<ModuleOp> made;
   for (int64_t stage = 0; stage != count.getInt(); ++stage) {
     made.push_back(createStage(module, stage));
+    made.back()->setAttr(turnsAttr, turns[stage].toAttr(&getContext()));
     for (auto mesh : module.getOps<MeshOp>())
       made.back().push_back(mesh->clone());
     for (const CutFunction &part : parts) {
@@ -83,7 +109,6 @@ LogicalResult DistSplitStages::run() {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<func::FuncOp, MeshOp>(op))
       op.erase();
-  module->setAttr(scheduleAttr, StringAttr::get(&getContext(), schedule));
   for (ModuleOp stage : made)
     module.push_back(stage);
   return success();

@@ -269,13 +269,25 @@ static std::optional<int64_t> stageOfState(func::FuncOp update,
   return std::nullopt;
 }
 
-/// sqrt(sum over the stages of the square of the norm of their gradients).
+/// sqrt(sum over the stages of the square of the norm of their gradients); a
+/// norm of gradients of one stage as that computes it.
 static Value normOfStages(StageFunction &made, GlobalNormOp norm) {
   ImplicitLocOpBuilder &b = made.builder;
   SmallVector<Value> gradients;
-  for (Value gradient : norm.getInputs())
-    if (stageOfState(made.whole, made.owners, gradient) == made.stage)
+  llvm::SmallDenseSet<int64_t> stages;
+  for (Value gradient : norm.getInputs()) {
+    int64_t stage =
+        stageOfState(made.whole, made.owners, gradient).value_or(made.stage);
+    stages.insert(stage);
+    if (stage == made.stage)
       gradients.push_back(made.mapping.lookup(gradient));
+  }
+  if (stages.size() == 1) {
+    Value own = gradients.empty()
+                    ? zeros(b, norm.getType())
+                    : b.create<GlobalNormOp>(norm.getType(), gradients);
+    return b.create<StageSumOp>(own);
+  }
   Type type = norm.getType();
   Value squares;
   if (gradients.empty()) {

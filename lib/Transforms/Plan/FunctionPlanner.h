@@ -44,6 +44,12 @@ struct StateArgument {
 using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn
 using StateMap = llvm::MapVector<StateKey, StateArgument>;
 
+/// Whether arguments of a kind have as many instances as micro-batches of a
+/// stage need at a time.
+inline bool isWindow(llvm::StringRef kind) {
+  return kind == kind::boundary || kind == kind::saved;
+}
+
 /// The functions of `module` that a program has, in the order of its state.
 llvm::SmallVector<mlir::func::FuncOp> programFunctions(mlir::ModuleOp module);
 

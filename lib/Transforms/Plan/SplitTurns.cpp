@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SplitTurns.h"
+
 #include "hone/Analysis/Layout/Views.h"
-#include "hone/Analysis/Pipeline/StageSchedule.h"
 #include "hone/IR/ForwardOps.h"
 #include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
@@ -26,18 +27,8 @@ using namespace hone;
 using pipeline::WindowClass;
 
 //===----------------------------------------------------------------------===//
-// Names and windows
+// State
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// What a stage keeps for its micro-batches, from the schedule.
-struct StageWindows {
-  int64_t stage;
-  pipeline::ChunkWindows counts;
-
-  int64_t operator[](WindowClass window) const { return counts[window]; }
-};
-} // namespace
 
 /// The attributes of an argument of which there are `instances`.
 static DictionaryAttr describe(MLIRContext *context, StringRef kind,
@@ -130,12 +121,11 @@ private:
 /// Splits @accumulate of one stage.
 class Splitter {
 public:
-  Splitter(func::FuncOp func, const StageWindows &windows)
-      : func(func), windows(windows) {}
+  Splitter(func::FuncOp func, const pipeline::StageTurns &turns)
+      : func(func), turns(turns), windows(turns.windows) {}
 
-  /// The functions in the order in which they run. With `turnsAtOnce` the
-  /// gradient follows in the forward function.
-  SmallVector<func::FuncOp> run(bool turnsAtOnce, bool splitsBackward);
+  /// The functions in the order in which they run.
+  SmallVector<func::FuncOp> run();
 
 private:
   Role roleOfResult(unsigned index) const;
@@ -159,11 +149,12 @@ private:
   }
 
   func::FuncOp func;
-  const StageWindows windows;
-  const std::string input = dist::stageName(windows.stage),
-                    inputGradient = dist::gradientName(windows.stage),
-                    output = dist::stageName(windows.stage + 1),
-                    outputGradient = dist::gradientName(windows.stage + 1);
+  const pipeline::StageTurns turns;
+  const pipeline::ChunkWindows &windows;
+  const std::string input = dist::stageName(turns.stage),
+                    inputGradient = dist::gradientName(turns.stage),
+                    output = dist::stageName(turns.stage + 1),
+                    outputGradient = dist::gradientName(turns.stage + 1);
   std::vector<Part> parts;
   std::array<size_t, 3> partIndex = {};
   /// Of ops that are not Role::BackwardInput.
@@ -325,18 +316,15 @@ int64_t Splitter::instancesOf(StringRef name) const {
          (staysLonger ? windows[WindowClass::Saved] : 0);
 }
 
-SmallVector<func::FuncOp> Splitter::run(bool turnsAtOnce, bool splitsBackward) {
+SmallVector<func::FuncOp> Splitter::run() {
   findForwardOps();
-  if (splitsBackward)
+  if (turns.splitsBackward)
     findWeightOps();
-  parts.emplace_back(func, turnsAtOnce ? "accumulate" : "forward");
-  if (!turnsAtOnce)
-    parts.emplace_back(func, splitsBackward ? "backward_input" : "backward");
-  partIndex = {0, parts.size() - 1, parts.size() - 1};
-  if (splitsBackward) {
-    partIndex[size_t(Role::BackwardWeight)] = parts.size();
-    parts.emplace_back(func, "backward_weight");
-  }
+  for (StringRef name : turns.functions())
+    parts.emplace_back(func, name);
+  size_t last = parts.size() - 1;
+  partIndex[size_t(Role::BackwardWeight)] = last;
+  partIndex[size_t(Role::BackwardInput)] = turns.turnsAtOnce ? 0 : 1;
 
   for (Operation &op : func.front().without_terminator()) {
     // Each part makes the views that it reads.
@@ -398,45 +386,31 @@ static void splitEvaluate(func::FuncOp func, ArrayRef<func::FuncOp> step,
     }
 }
 
+SmallVector<func::FuncOp> hone::splitTurns(func::FuncOp accumulate,
+                                           const pipeline::StageTurns &turns) {
+  return Splitter(accumulate, turns).run();
+}
+
 namespace {
 struct SplitTurns : hone::impl::SplitTurnsBase<SplitTurns> {
   void runOnOperation() override {
-    if (failed(run()))
-      signalPassFailure();
-  }
-
-  LogicalResult run() {
-    auto stages = llvm::to_vector(getOperation().getOps<ModuleOp>());
-    if (stages.empty()) {
-      markAllAnalysesPreserved();
-      return success();
+    ModuleOp module = getOperation();
+    if (!module->hasAttr(dist::stageAttr))
+      return markAllAnalysesPreserved();
+    FailureOr<pipeline::StageTurns> turns = pipeline::StageTurns::read(module);
+    if (failed(turns))
+      return signalPassFailure();
+    auto whole = module.lookupSymbol<func::FuncOp>("accumulate");
+    if (!whole) {
+      module.emitError("has no function @accumulate");
+      return signalPassFailure();
     }
-    FailureOr<pipeline::Schedule> schedule =
-        pipeline::readStageSchedule(getOperation());
-    if (failed(schedule))
-      return failure();
-    std::vector<pipeline::ChunkWindows> windows =
-        pipeline::countWindows(*schedule);
-    for (ModuleOp stage : stages) {
-      auto number = stage->getAttrOfType<IntegerAttr>(dist::stageAttr);
-      auto whole = stage.lookupSymbol<func::FuncOp>("accumulate");
-      if (!number || !whole || number.getInt() < 0 ||
-          number.getInt() >= int64_t(windows.size()))
-        return stage.emitError("is no stage of the module, expected ")
-               << dist::stageAttr << " below " << windows.size()
-               << " and a function @accumulate";
-      int64_t index = number.getInt();
-      SmallVector<func::FuncOp> step =
-          Splitter(whole, {index, windows[index]})
-              .run(pipeline::turnsAtOnce(*schedule, index),
-                   schedule->splitsBackward());
-      for (func::FuncOp func : step)
-        stage.insert(whole, func);
-      whole.erase();
-      if (auto evaluate = stage.lookupSymbol<func::FuncOp>("evaluate"))
-        splitEvaluate(evaluate, step, index);
-    }
-    return success();
+    SmallVector<func::FuncOp> step = splitTurns(whole, *turns);
+    for (func::FuncOp func : step)
+      module.insert(whole, func);
+    whole.erase();
+    if (auto evaluate = module.lookupSymbol<func::FuncOp>("evaluate"))
+      splitEvaluate(evaluate, step, turns->stage);
   }
 };
 } // namespace

@@ -56,12 +56,19 @@ public:
 
 private:
   using Found = FailureOr<std::optional<Measured>>;
+  /// What the chain may take if the arena's temporaries take `bytes`.
+  int64_t inChain(int64_t bytes) const {
+    return std::max<int64_t>(int64_t(double(bytes) * scale) - outside, 0);
+  }
   Found searchTable(const ChainPlanner &planner);
   Found fallBack(ArrayRef<ChainSchedule> schedules);
 
   StepChain &chain;
   int64_t limit;
   CheckpointSearch &bounds;
+  /// Bytes of the chain for one of the arena: less than 1 where several
+  /// micro-batches have what the chain has once.
+  double scale;
   int64_t outside; ///< temporaries that the chain does not see
   ChainPlanner table;
   int64_t least = 0;
@@ -89,7 +96,11 @@ static bool isFaster(const ChainSchedule &schedule,
 
 Search::Search(StepChain &chain, int64_t limit, CheckpointSearch &bounds)
     : chain(chain), limit(limit), bounds(bounds),
-      outside(chain.keptBytes() - keepAll(chain.get()).bytes),
+      scale(chain.isOfStage()
+                ? double(keepAll(chain.get()).bytes) /
+                      double(std::max<int64_t>(chain.keptBytes(), 1))
+                : 1),
+      outside(scale == 1 ? chain.keptBytes() - keepAll(chain.get()).bytes : 0),
       table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
 
 /// The fastest of `schedules` that fits; else the least memory is searched for.
@@ -120,7 +131,7 @@ Search::Found Search::fallBack(ArrayRef<ChainSchedule> schedules) {
 /// for as much as still does.
 Search::Found Search::searchTable(const ChainPlanner &planner) {
   std::optional<Measured> best;
-  int64_t asked = std::max<int64_t>(limit - outside, 0);
+  int64_t asked = inChain(limit);
   int64_t fits = -1, exceeds = std::numeric_limits<int64_t>::max();
   for (int trial = 0;; ++trial) {
     if (trial == bounds.maxTrials) {
@@ -133,15 +144,15 @@ Search::Found Search::searchTable(const ChainPlanner &planner) {
     int64_t bytes = chain.measure(*schedule, limit);
     if (bytes < 0)
       return failure();
-    int64_t slack = limit - bytes;
-    if (slack >= 0) {
+    auto slack = int64_t(double(limit - bytes) * scale);
+    if (bytes <= limit) {
       if (isFaster(*schedule, best))
         best = {*schedule, bytes};
       fits = asked;
       asked += std::max<int64_t>(slack, plan::alignment);
     } else {
       exceeds = std::min(asked, schedule->bytes);
-      asked = std::min(asked, schedule->bytes) + slack;
+      asked = std::min(asked, schedule->bytes) + std::min<int64_t>(slack, -1);
     }
     if (fits >= 0 && (asked <= fits || asked >= exceeds)) {
       asked = fits + (exceeds - fits) / 2;
@@ -171,8 +182,7 @@ Search::Found Search::run() {
   // are run again whole pack more tightly.
   ChainPlanner whole(withoutOptions(chain.get()), keepAll(chain.get()).bytes,
                      tableLimits());
-  std::optional<ChainSchedule> promised =
-      whole.schedule(std::max<int64_t>(limit - outside, 0));
+  std::optional<ChainSchedule> promised = whole.schedule(inChain(limit));
   if (!*found || (promised && isFaster(*promised, *found))) {
     Found other = searchTable(whole);
     if (failed(other))
@@ -200,6 +210,7 @@ struct Program {
   int64_t persistent = 0;
   int64_t others = 0; ///< temporaries of functions without a backward part
   func::FuncOp step;  ///< the one with a backward part, or null
+  std::optional<pipeline::StageTurns> turns; ///< of a stage
 };
 
 struct PlanCheckpoints : hone::impl::PlanCheckpointsBase<PlanCheckpoints> {
@@ -229,6 +240,18 @@ LogicalResult PlanCheckpoints::read(Program &program,
     if (!ForwardPart(func).empty() && func.getName() != "evaluate")
       program.step = func;
   }
+  if (getOperation()->hasAttr(dist::stageAttr)) {
+    FailureOr<pipeline::StageTurns> turns =
+        pipeline::StageTurns::read(getOperation());
+    if (failed(turns))
+      return failure();
+    program.turns = *turns;
+    // The schedule says how many of them there are.
+    for (auto &[key, argument] : program.state)
+      if (isWindow(key.first))
+        program.persistent -=
+            llvm::alignTo(byteSize(argument.type), plan::alignment);
+  }
   for (func::FuncOp func : funcs) {
     if (func == program.step)
       continue;
@@ -242,11 +265,14 @@ LogicalResult PlanCheckpoints::read(Program &program,
 
 LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
   int64_t needed = program.persistent + std::max(least, program.others);
-  return getOperation().emitError()
-         << "memory budget of " << formatBytes(budget) << " ("
-         << int64_t(budget)
-         << " bytes) is too small: the smallest that works is " << needed
-         << " bytes (" << formatBytesToType(needed) << ")";
+  auto stage = getOperation()->getAttrOfType<IntegerAttr>(dist::stageAttr);
+  InFlightDiagnostic error = getOperation().emitError();
+  if (stage)
+    error << "stage " << stage.getInt() << ": ";
+  return error << "memory budget of " << formatBytes(budget) << " ("
+               << int64_t(budget)
+               << " bytes) is too small: the smallest that works is " << needed
+               << " bytes (" << formatBytesToType(needed) << ")";
 }
 
 /// Seconds of the kernels of `func`.
@@ -369,7 +395,7 @@ LogicalResult PlanCheckpoints::choose(Program &program,
   bounds.stage.steps = stageSteps;
   bounds.stage.cutSteps = cutSteps;
   bounds.maxTrials = maxTrials;
-  StepChain chain(program.step, target, program.state, bounds);
+  StepChain chain(program.step, target, program.state, program.turns, bounds);
   if (chain.keptBytes() < 0)
     return failure();
   if (policy == "auto")

@@ -2,12 +2,19 @@
 
 #include "StepChain.h"
 
+#include "Transforms/Plan/SplitTurns.h"
+
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace mlir;
 using namespace hone;
 
 StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
-                     const StateMap &state, CheckpointSearch &search)
-    : func(func), state(state), target(target), cut(func, target) {
+                     const StateMap &state,
+                     const std::optional<pipeline::StageTurns> &turns,
+                     CheckpointSearch &search)
+    : func(func), state(state), turns(turns), target(target),
+      cut(func, target) {
   search.merge = cut.stops();
   SmallVector<StageGraph, 0> graphs;
   for (size_t stage = 0; stage != cut.stages().size(); ++stage)
@@ -21,8 +28,39 @@ StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
     }
     chain.stages.push_back(chainStage(graph, kindOptions[kind]));
   }
-  FunctionPlanner planner(func, state, target);
-  kept = succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
+  std::optional<Bytes> bytes = plan(func, {});
+  kept = bytes ? bytes->needed : -1;
+}
+
+std::optional<StepChain::Bytes> StepChain::plan(func::FuncOp whole,
+                                                PackingLimits limits) {
+  if (!turns) {
+    FunctionPlanner planner(whole, state, target);
+    if (failed(planner.plan(limits)))
+      return std::nullopt;
+    return Bytes{planner.temporaryBytes(), planner.lowerBound()};
+  }
+  SmallVector<func::FuncOp> parts = splitTurns(whole, *turns);
+  auto erase = llvm::make_scope_exit([&] {
+    for (func::FuncOp part : parts)
+      part.erase();
+  });
+  StateMap own = state;
+  own.remove_if([](const auto &entry) { return isWindow(entry.first.first); });
+  int64_t windows = 0;
+  for (func::FuncOp part : parts)
+    if (failed(collectState(part, own, windows)))
+      return std::nullopt;
+  limits.target = std::max<int64_t>(limits.target - windows, 0);
+  Bytes most = {windows, windows};
+  for (func::FuncOp part : parts) {
+    FunctionPlanner planner(part, own, target);
+    if (failed(planner.plan(limits)))
+      return std::nullopt;
+    most.needed = std::max(most.needed, windows + planner.temporaryBytes());
+    most.atLeast = std::max(most.atLeast, windows + planner.lowerBound());
+  }
+  return most;
 }
 
 void StepChain::record(const ChainSchedule &schedule) {
@@ -66,19 +104,16 @@ int64_t StepChain::measure(const ChainSchedule &schedule, int64_t limit) {
   OwningOpRef<func::FuncOp> trial = apply(schedule);
   if (!trial)
     return -1;
-  FunctionPlanner quick(*trial, state, target);
-  if (failed(quick.plan({limit, /*maxNodes=*/0})))
-    return -1;
-  if (quick.temporaryBytes() <= limit || quick.lowerBound() > limit)
-    return quick.temporaryBytes();
-  FunctionPlanner planner(*trial, state, target);
-  return succeeded(planner.plan({limit})) ? planner.temporaryBytes() : -1;
+  std::optional<Bytes> bytes = plan(*trial, {limit, /*maxNodes=*/0});
+  if (bytes && bytes->needed > limit && bytes->atLeast <= limit)
+    bytes = plan(*trial, {limit});
+  return bytes ? bytes->needed : -1;
 }
 
 int64_t StepChain::measureFully(const ChainSchedule &schedule) {
   OwningOpRef<func::FuncOp> trial = apply(schedule);
   if (!trial)
     return -1;
-  FunctionPlanner planner(*trial, state, target);
-  return succeeded(planner.plan()) ? planner.temporaryBytes() : -1;
+  std::optional<Bytes> bytes = plan(*trial, {});
+  return bytes ? bytes->needed : -1;
 }

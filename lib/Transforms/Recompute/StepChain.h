@@ -6,6 +6,7 @@
 #include "Checkpoints.h"
 #include "Transforms/Plan/FunctionPlanner.h"
 
+#include "hone/Analysis/Pipeline/StageSchedule.h"
 #include "hone/Analysis/Recompute/StepStages.h"
 
 namespace hone {
@@ -13,11 +14,16 @@ namespace hone {
 /// A step function as a chain, schedules of it, and what they cost.
 class StepChain {
 public:
-  /// Notes in `search` what met its bounds.
+  /// Notes in `search` what met its bounds. Of a stage of a pipeline, with
+  /// `turns`, temporaries are the windows that hone-split-turns will give it,
+  /// and those of the part that needs most.
   StepChain(mlir::func::FuncOp func, const TargetDescription &target,
-            const StateMap &state, CheckpointSearch &search);
+            const StateMap &state,
+            const std::optional<pipeline::StageTurns> &turns,
+            CheckpointSearch &search);
 
   const Chain &get() const { return chain; }
+  bool isOfStage() const { return turns.has_value(); }
   const StepStages &stages() const { return cut; }
   llvm::ArrayRef<StageOption> options(int stage) const {
     return kindOptions[kinds[stage]];
@@ -33,10 +39,18 @@ public:
   int64_t keptBytes() const { return kept; }
 
 private:
+  struct Bytes {
+    int64_t needed;
+    int64_t atLeast; ///< by any packing
+  };
+
   mlir::OwningOpRef<mlir::func::FuncOp> apply(const ChainSchedule &schedule);
+  /// Temporaries of `func` or of a copy; nothing after an error.
+  std::optional<Bytes> plan(mlir::func::FuncOp func, PackingLimits limits);
 
   mlir::func::FuncOp func;
   const StateMap &state;
+  const std::optional<pipeline::StageTurns> &turns;
   const TargetDescription &target;
   StepStages cut;
   Chain chain;

@@ -27,6 +27,9 @@ struct StepSettings {
   double lossScale;
   int64_t growthInterval;
   SmallVector<SelectionBias> biases;
+  /// Squares of gradients are added by gradient, so that stages of a pipeline
+  /// can add theirs in the same order.
+  bool addsNormsInOrder;
 };
 
 /// State of loss scaling, where gradients are scaled.
@@ -224,17 +227,32 @@ static Value isFinite(ImplicitLocOpBuilder &b, Value norm) {
       constant(b, type, std::numeric_limits<double>::infinity()));
 }
 
+/// The norm of all gradients.
+static Value normOf(ImplicitLocOpBuilder &b, Type type,
+                    ArrayRef<Value> gradients, bool addsInOrder) {
+  if (!addsInOrder)
+    return b.create<GlobalNormOp>(type, gradients);
+  Value sum;
+  for (Value gradient : gradients) {
+    Value norm = b.create<GlobalNormOp>(type, gradient);
+    Value square = b.create<MulOp>(norm, norm);
+    sum = sum ? b.create<AddOp>(sum, square).getResult() : square;
+  }
+  return b.create<SqrtOp>(sum);
+}
+
 /// Norm, clipping and the updates, which become the first results: parameters,
 /// then their state. Returns the norm.
 static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
                        ArrayRef<Trained> trained, const Scalars &scalars,
                        Value key, const std::optional<Scaling> &scaling,
-                       int64_t growthInterval) {
+                       const StepSettings &more) {
   ImplicitLocOpBuilder &b = step.builder;
   SmallVector<Value> gradients;
   for (const Trained &t : trained)
     gradients.push_back(t.gradient);
-  Value norm = b.create<GlobalNormOp>(scalars.clip.getType(), gradients);
+  Value norm =
+      normOf(b, scalars.clip.getType(), gradients, more.addsNormsInOrder);
   Value apply = isFinite(b, norm), count = scalars.step;
   // Gradients stay scaled: norm and factor are two numbers, they are millions.
   if (scaling)
@@ -244,7 +262,7 @@ static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
   if (scaling) {
     factor = b.create<DivOp>(factor, scaling->scale);
     next = advance(b, {scaling->scale, scaling->goodSteps, scaling->updates},
-                   apply, growthInterval);
+                   apply, more.growthInterval);
     count = next.updates;
   }
   SmallVector<Operation *> updates = updateParameters(
@@ -281,8 +299,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
   SmallVector<Value> results = inlineGradient(gradient, step, args);
   for (auto [t, value] : llvm::zip(trained, llvm::drop_begin(results)))
     t.gradient = value;
-  Value norm = updateAll(step, settings, trained, scalars, key, scaling,
-                         more.growthInterval);
+  Value norm = updateAll(step, settings, trained, scalars, key, scaling, more);
   updateBuffers(gradient, results, args[kind::buffer], more.biases, step);
   step.addResult(results.front(), step.describe(kind::loss));
   step.addResult(norm, step.describe(kind::gradNorm));
@@ -374,8 +391,7 @@ static func::FuncOp buildUpdate(func::FuncOp gradient,
     t.gradient = addGradient(step, t);
   Value key = addKey(settings, step, trained, {});
   Scalars scalars = addScalars(step);
-  Value norm = updateAll(step, settings, trained, scalars, key, scaling,
-                         more.growthInterval);
+  Value norm = updateAll(step, settings, trained, scalars, key, scaling, more);
   for (auto [bias, pair] : llvm::zip(more.biases, buffers))
     updateBias(step, pair.first, pair.second, pair.second, bias.rate);
   step.addResult(norm, step.describe(kind::gradNorm));
@@ -416,7 +432,8 @@ struct BuildStep : hone::impl::BuildStepBase<BuildStep> {
         findSelectionBiases(gradient);
     if (failed(biases))
       return failure();
-    StepSettings more = {keepGradients, lossScale, growthInterval, *biases};
+    StepSettings more = {keepGradients, lossScale, growthInterval, *biases,
+                         isMeshInvariant(module)};
     // Stages of a pipeline meet between the two, also with one micro-batch.
     if (microBatches == 1 && !module->hasAttr(dist::stagesAttr)) {
       module.push_back(buildStep(gradient, *settings, more));

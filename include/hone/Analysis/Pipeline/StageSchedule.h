@@ -1,4 +1,8 @@
 //===- StageSchedule.h - The schedule of a module with stages ---*- C++ -*-===//
+//
+// What dist-split-stages reads of `dist.schedule`, and records for each stage.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HONE_ANALYSIS_PIPELINE_STAGESCHEDULE_H
 #define HONE_ANALYSIS_PIPELINE_STAGESCHEDULE_H
@@ -9,15 +13,30 @@
 
 namespace hone::pipeline {
 
-/// The lists of a module that dist-split-stages has left, with transfers: those
-/// that its `dist.schedule` names or writes down. An error is reported where
-/// they are not right, or not of its stages and micro-batches.
+/// The lists of a module with stages, with transfers: those that its
+/// `dist.schedule` names or writes down. An error is reported where they are
+/// not right, or not of its stages and micro-batches.
 mlir::FailureOr<Schedule> readStageSchedule(mlir::ModuleOp module);
 
-/// Whether `chunk` is the last, and each forward action is followed by the one
-/// that computes the gradient of its input, before any other: the two may be
-/// one function then, which keeps nothing in between.
-bool turnsAtOnce(const Schedule &schedule, int chunk);
+/// What the functions of one stage depend on: `dist.turns` of its module.
+struct StageTurns {
+  int64_t stage = 0;
+  ChunkWindows windows;
+  /// The stage is the last, and each forward action is followed by the one that
+  /// computes the gradient of its input: the two are one function, which keeps
+  /// nothing in between.
+  bool turnsAtOnce = false;
+  /// The gradients of weights are computed later than that of the input.
+  bool splitsBackward = false;
+
+  static llvm::SmallVector<StageTurns, 0> of(const Schedule &schedule);
+  /// The functions that @accumulate becomes, in the order in which they run.
+  llvm::SmallVector<llvm::StringRef, 3> functions() const;
+
+  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+  /// An error is reported where the module of a stage has none.
+  static mlir::FailureOr<StageTurns> read(mlir::ModuleOp stage);
+};
 
 } // namespace hone::pipeline
 

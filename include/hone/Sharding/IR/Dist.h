@@ -40,6 +40,9 @@ constexpr llvm::StringLiteral stageAttr = "dist.stage";
 /// On the module: the order of micro-batches in its stages, a name that
 /// pipeline::parseScheduleChoice reads or lists as CSV.
 constexpr llvm::StringLiteral scheduleAttr = "dist.schedule";
+/// On the module of a stage: what its functions need to know of the schedule
+/// (pipeline::StageTurns).
+constexpr llvm::StringLiteral turnsAttr = "dist.turns";
 /// On arguments that a stage keeps for several micro-batches: how many
 /// instances of them there are.
 constexpr llvm::StringLiteral windowAttr = "dist.window";

@@ -1,6 +1,6 @@
-// RUN: hone-opt %s --hone-split-turns | FileCheck %s
-// RUN: sed s/1f1b/zb-h1/ %s | hone-opt --hone-split-turns | FileCheck %s --check-prefix=ZERO
-// RUN: sed s/1f1b/gpipe/ %s | hone-opt --hone-split-turns | FileCheck %s --check-prefix=GPIPE
+// RUN: hone-opt %s --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s
+// RUN: sed 's/"backward"]/"backward_input", "backward_weight"], grads = 1 : i64/' %s \
+// RUN:   | hone-opt --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s --check-prefix=ZERO
 
 // Two micro-batches are between @forward and @backward at a time: a window of 2. What is handed on is read by the backward part
 // too, so its window is larger instead of a copy. The view of %a is made again.
@@ -35,12 +35,9 @@
 // ZERO-LABEL: func.func @backward_weight(
 // ZERO: hone.fused contraction
 // ZERO-NOT: hone.fused
-
-// All four at a time.
-// GPIPE-LABEL: func.func @forward(
-// GPIPE-SAME: {dist.window = 4 : i64, hone.fqn = "saved.0"
-module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 4 : i64} {
-  module @stage0 attributes {dist.stage = 0 : i64} {
+module attributes {dist.stages = 2 : i64} {
+  module @stage0 attributes {dist.stage = 0 : i64,
+      dist.turns = {activation_out = 2 : i64, functions = ["forward", "backward"], gradient_in = 2 : i64, saved = 2 : i64}} {
     func.func @accumulate(%x: tensor<4x8xf32> {hone.fqn = "x", hone.kind = "input"},
         %w: tensor<8x8xf32> {hone.fqn = "w", hone.kind = "param"}, %sum: tensor<8x8xf32> {hone.fqn = "w", hone.kind = "grad"})
         -> (tensor<8x8xf32> {hone.donates = 2 : i64, hone.fqn = "w", hone.kind = "grad"},

@@ -1,5 +1,6 @@
-// RUN: hone-opt %s --hone-split-turns | FileCheck %s
-// RUN: sed s/1f1b/gpipe/ %s | hone-opt --hone-split-turns | FileCheck %s --check-prefix=GPIPE
+// RUN: hone-opt %s --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s
+// RUN: sed 's/"accumulate"]/"forward", "backward"], saved = 3 : i64/' %s \
+// RUN:   | hone-opt --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s --check-prefix=GPIPE
 
 // In 1f1b the last stage runs the backward part directly after the forward part: one function, which saves nothing. In gpipe all
 // forward parts are before it, so what the stage gets stays for all three micro-batches, besides what comes meanwhile.
@@ -15,8 +16,9 @@
 // GPIPE-SAME: -> (tensor<f32> {{{.*}}hone.kind = "scalar"})
 // GPIPE: func.func @backward(
 // GPIPE-SAME: {dist.window = 5 : i64, hone.fqn = "stage1", hone.kind = "boundary"}
-module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 3 : i64} {
-  module @stage1 attributes {dist.stage = 1 : i64} {
+module attributes {dist.stages = 2 : i64} {
+  module @stage1 attributes {dist.stage = 1 : i64,
+      dist.turns = {activation_in = 2 : i64, functions = ["accumulate"], gradient_out = 1 : i64}} {
     func.func @accumulate(%h: tensor<4x8xf32> {hone.fqn = "stage1", hone.kind = "boundary"},
         %sum: tensor<f32> {hone.fqn = "loss", hone.kind = "scalar"})
         -> (tensor<f32> {hone.donates = 1 : i64, hone.fqn = "loss", hone.kind = "scalar"},
