@@ -58,6 +58,9 @@ HONE_MODELS=1 tools/setup.sh
 # Pages: the site, the tour and all tutorials, of which the check leaves some out.
 tools/build-site.sh
 HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v build/test/docs
+# Meshes and budgets of which the check takes a few.
+HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v --filter='-all\.test' build/test/e2e
+HONE_LARGE=1 .venv/bin/python -m pytest -q test/python/test_models.py -k pairs_of_settings
 
 # How a program ends when its surroundings end it, and under limits of memory.
 .venv/bin/python test/e2e/process_ends.py build/check/ends --trials 200
@@ -80,10 +83,10 @@ for model in gpt2 llama; do
   .venv/bin/python test/fixtures/make.py --only "${model}_dropout_shared" -o build/fixtures
   # shellcheck disable=SC2046 # a case is a word
   .venv/bin/python test/e2e/ranks.py "$package" "build/check/ranks-$model" mpi \
-    $(one_process "ranks-$model" "${model}_dropout_shared")
+    $(one_process "ranks-$model-all" "${model}_dropout_shared")
   # shellcheck disable=SC2046
   .venv/bin/python test/e2e/ranks.py --exact "$package" "build/check/ranks-$model" mpi \
-    $(one_process ranks-exact "${model}_dropout_shared")
+    $(one_process ranks-exact-all "${model}_dropout_shared")
   rm -rf "build/check/ranks-$model"
 done
 

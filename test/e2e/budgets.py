@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains a small model under many memory budgets: budgets.py gpt2|llama|mixtral WORKDIR [honec options].
+"""Trains a small model under many memory budgets: budgets.py gpt2|llama|mixtral WORKDIR COUNT [honec options].
 
-Six layers, four micro-batches, GPT-2 with dropout, Mixtral with four experts. For six budgets from the smallest that works to one that keeps
+Six layers, four micro-batches, GPT-2 with dropout, Mixtral with four experts. For COUNT budgets from the smallest that works to one that keeps
 everything, and for the classic policies: the arena is at most the budget, gradients of the first step and weights after
 three are those of the run without a budget, bit for bit, with one thread and with two. Less memory never is estimated to
 be faster. A byte less than the smallest budget is refused, and no policy needs less.
@@ -26,7 +26,6 @@ import llama  # noqa: E402
 from golden import read_safetensors  # noqa: E402
 from plans import DoesNotFit, dry_run, spread_budgets  # noqa: E402
 
-BUDGETS = 6
 MICRO_BATCHES = 4
 
 
@@ -75,14 +74,14 @@ def differing(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> list[
 
 
 def main(argv: list[str]) -> int:
-    work, given = Path(argv[2]), argv[3:]
+    work, count, given = Path(argv[2]), int(argv[3]), argv[4:]
     work.mkdir(parents=True, exist_ok=True)
     package = work / "model.hone"
     export(argv[1], package)
     np.save(work / "tokens.npy", np.random.default_rng(0).integers(0, 61, 4096).astype(np.int32))
     options = [f"--micro-batches={MICRO_BATCHES}", "--keep-gradients", *given]
     expected = train(package, work, given, 1)
-    budgets = spread_budgets(package, BUDGETS, *options)
+    budgets = spread_budgets(package, count, *options)
     problems, seconds = [], 0.0
     cases = [f"--memory-budget={budget}" for budget in budgets] + [f"--checkpoint={name}" for name in ("full", "sqrt")]
     for number, case in enumerate(cases):
@@ -99,7 +98,7 @@ def main(argv: list[str]) -> int:
             seconds = plan.seconds
         elif plan.peak < budgets[-1]:
             problems.append(f"{case}: {plan.peak} bytes are less than the smallest budget")
-    if len(set(budgets)) < BUDGETS:
+    if len(set(budgets)) < count:
         problems.append(f"only {len(set(budgets))} budgets differ")
     try:
         dry_run(package, *options, f"--memory-budget={budgets[-1] - 1}")

@@ -99,6 +99,7 @@ def test_catalogue_is_large_and_its_results_are_of_it() -> None:
     assert rows.keys() <= entries.keys(), "expected results of the catalogue's models only"
 
 
+@pytest.mark.skipif(os.environ.get("HONE_LARGE") != "1", reason="takes a minute: tools/check-large.sh runs all models")
 @pytest.mark.skipif(not os.path.exists(HONEC), reason="honec is not built")
 @pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun")
 def test_pairs_of_settings(tmp_path) -> None:
