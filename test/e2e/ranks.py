@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains one model on several meshes and compares: ranks.py [OPTION]... PACKAGE WORKDIR HOW [MESH:RECIPE[:K]]...
+"""Trains one model on several meshes and compares: ranks.py [OPTION]... PACKAGE WORKDIR HOW [MESH:RECIPE[:K[:SCHEDULE]]]...
 
 Each case is compiled (HOW is mpi, gpus or torchrun; or run in the interpreter, all ranks in one process) with `--mesh=MESH --recipe=RECIPE` and K
 micro-batches, and trained for five steps from the package's weights with the seed and the tokens of the run on one
@@ -71,10 +71,11 @@ class Trainer:
         draw, limit = random.Random(3), vocabulary(package)
         self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
 
-    def train(self, name: str, mesh: str, recipe: str, micro: int) -> tuple[list[dict], dict[str, array]]:
+    def train(self, name: str, mesh: str, recipe: str, micro: int, schedule: str) -> tuple[list[dict], dict[str, array]]:
         log, saved = self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
         options = [f"--micro-batches={micro}", *self.options]
         options += [f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else []
+        options += [f"--schedule={schedule}"] if schedule else []
         if self.how == "interpreter":
             command = ["hone-run", self.package, *options]
         else:
@@ -126,17 +127,17 @@ def main(argv: list[str]) -> int:
     alone: dict[int, tuple] = {}
     failures = 0
     for number, case in enumerate(cases):
-        mesh, recipe, micro = (case.split(":") + ["", "1"])[:3]
+        mesh, recipe, micro, schedule = (case.split(":") + ["", "", ""])[:4]
         count = int(micro or 1)
         if count not in alone:
-            alone[count] = trainer.train(f"alone{count}", "", "", count)
-        seen = trainer.train(f"case{number}", mesh, recipe, count)
+            alone[count] = trainer.train(f"alone{count}", "", "", count, "")
+        seen = trainer.train(f"case{number}", mesh, recipe, count, schedule)
         numbers, worst = differences(alone[count], seen)
         agrees = has_bits_of(alone[count], seen) if is_exact else (
             numbers <= tolerances["--numbers"] and worst <= tolerances["--weights"] * RATE * STEPS
         )
         failures += not agrees
-        print(f"{mesh} {recipe or 'ddp'} x{count}: {'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}")
+        print(f"{mesh} {recipe or 'ddp'} {schedule}{' ' * bool(schedule)}x{count}: {'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}")
     return 1 if failures else 0
 
 

@@ -242,6 +242,10 @@ static bool readTrainLine(Words &words, char **argv,
     return false;
   if (llvm::Error error = options.pipeline.readRanks())
     words.fail(llvm::toString(std::move(error)));
+  else if (options.pipeline.ranks.stages > 1)
+    words.fail("--mesh: is '" + options.pipeline.mesh +
+               "', expected no axis pp: programs that honec links run stages, "
+               "and --compare their functions");
   return words.good;
 }
 
