@@ -24,6 +24,10 @@ int64_t abi::dtype(Type element) {
 
 int64_t abi::kind(StringRef kind) { return numberOf<honert::Kind>(kind); }
 
+int64_t abi::action(StringRef action) {
+  return numberOf<honert::ActionKind>(action);
+}
+
 int64_t abi::role(StringRef role) {
   return static_cast<int64_t>(
       honert::enumeratorNamed<honert::Role>(role).value_or(honert::Role::none));

@@ -29,10 +29,14 @@ void *PlanDialect::getRegisteredInterfaceForOp(TypeID interface,
 }
 
 LogicalResult ProgramOp::verify() {
-  if (int64_t(getArena()) >= 0 && getArena() % alignment == 0)
-    return success();
-  return emitOpError() << "arena is " << int64_t(getArena()) // program_c1
-                       << ", expected a non-negative multiple of " << alignment;
+  if (int64_t(getArena()) < 0 || getArena() % alignment != 0) // program_c1
+    return emitOpError() << "arena is " << int64_t(getArena())
+                         << ", expected a non-negative multiple of "
+                         << alignment;
+  if (getStage() && int64_t(*getStage()) < 0) // program_c2
+    return emitOpError() << "is of stage " << int64_t(*getStage())
+                         << ", expected a number from 0";
+  return success();
 }
 
 /// Checks that [offset, offset + bytes) lies in the arena of the program
@@ -151,5 +155,57 @@ LogicalResult LaunchOp::verify() {
     if (!agree(value.getType(), buffer.getType())) // launch_c1
       return emitOpError() << "writes " << value.getType() << " to "
                            << buffer.getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lists of stages
+//===----------------------------------------------------------------------===//
+
+/// Checks that `micro` of an action is a micro-batch.
+template <typename Action> static LogicalResult verifyMicro(Action action) {
+  if (int64_t(action.getMicro()) >= 0)
+    return success();
+  return action.emitOpError()
+         << "is for micro-batch " << int64_t(action.getMicro())
+         << ", expected a number from 0";
+}
+
+/// The list has one op for each action: what they name is looked up once.
+LogicalResult ActionsOp::verifyRegions() {
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  if (getName() != "step" && getName() != "evaluate") // actions_c1
+    return emitOpError() << "is list '" << getName()
+                         << "', expected 'step' or 'evaluate'";
+  if (!program.getStage()) // actions_c2
+    return emitOpError("is in a program without stage, expected 'stage N'");
+  for (auto other : program.getOps<ActionsOp>())
+    if (other != *this && other.getName() == getName()) // actions_c2
+      return emitOpError() << "is list '" << getName()
+                           << "', which the program has twice";
+  for (auto run : getOps<RunOp>()) {
+    if (!isa_and_present<FunctionOp>(
+            program.lookupSymbol(run.getFunction()))) // run_c1
+      return run.emitOpError() << "is of " << run.getFunctionAttr()
+                               << ", which is no function of the program";
+    if (failed(verifyMicro(run))) // run_c2
+      return failure();
+  }
+  llvm::DenseSet<std::pair<StringRef, StringRef>> arguments;
+  for (auto argument : program.getOps<ArgumentOp>())
+    arguments.insert({argument.getKind(), argument.getFqn()});
+  for (auto transfer : getOps<TransferOp>()) {
+    if (!arguments.contains({transfer.getKind(), transfer.getFqn()}))
+      return transfer.emitOpError() // transfer_c1
+             << "is of " << transfer.getKind() << " '" << transfer.getFqn()
+             << "', which is no argument of the program";
+    if (failed(verifyMicro(transfer))) // transfer_c2
+      return failure();
+    int64_t peer = transfer.getPeer();
+    if (peer < 0 || peer == int64_t(*program.getStage())) // transfer_c3
+      return transfer.emitOpError()
+             << "has peer " << peer << ", expected another stage than "
+             << int64_t(*program.getStage());
+  }
   return success();
 }

@@ -9,3 +9,9 @@ plan.program @program_c1 arena 100 {
 // expected-error@+1 {{'plan.program' op arena is -64, expected a non-negative multiple of 64}}
 plan.program @program_c1_negative arena -64 {
 }
+
+// -----
+
+// expected-error@+1 {{'plan.program' op is of stage -1, expected a number from 0}}
+plan.program @program_c2 arena 64 stage -1 {
+}

@@ -22,6 +22,8 @@ int64_t dtype(mlir::Type element);
 int64_t kind(llvm::StringRef kind);
 /// Value of `hone.role`, or "".
 int64_t role(llvm::StringRef role);
+/// What a `plan.transfer` does, or "run".
+int64_t action(llvm::StringRef action);
 
 using honert::CodeKind;
 using honert::ConvolutionPart;

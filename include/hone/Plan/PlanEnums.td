@@ -14,4 +14,13 @@ def Plan_PurposeAttr : I32EnumAttr<"Purpose", "purpose of a buffer", [
   let cppNamespace = "::hone::plan";
 }
 
+// What a stage of a pipeline does with a message: the ActionKind of abi.def that has the name.
+def Plan_TransferAttr : I32EnumAttr<"Transfer", "part of a message between stages", [
+  I32EnumAttrCase<"send", 0>,
+  I32EnumAttrCase<"receive", 1>,
+  I32EnumAttrCase<"awaitReceive", 2, "await_receive">,
+  I32EnumAttrCase<"awaitSend", 3, "await_send">]> {
+  let cppNamespace = "::hone::plan";
+}
+
 #endif // HONE_PLAN_PLANENUMS_TD

@@ -34,7 +34,10 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
   let description = [{
     The op holds the arguments and the functions of a program. `arena` is the size of the arena in bytes.
 
-    (C1) `arena` is a non-negative multiple of 64.
+    With `stage`, the program is that of one stage of a pipeline, numbered from 0: a module then has one for each stage,
+    and each says with `plan.actions` in which order its functions run.
+
+    (C1) `arena` is a non-negative multiple of 64. (C2) `stage` is not negative.
 
     `categories` maps kinds of memory to bytes of the arena at its fullest point. `gaps` are the bytes that no buffer
     needs there. The categories add up to the arena.
@@ -56,9 +59,12 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, OptionalAttr<DictionaryAttr>:$categories);
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, OptionalAttr<DictionaryAttr>:$categories,
+                       OptionalAttr<I64Attr>:$stage);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `arena` $arena (`categories` $categories^)? attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `arena` $arena (`stage` $stage^)? (`categories` $categories^)? attr-dict-with-keyword $body
+  }];
   let hasVerifier = 1;
 }
 
@@ -90,7 +96,9 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
 def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
   let summary = "A list of launches, run in order";
   let description = [{
-    The op is a function that the runtime calls: `step`, `accumulate`, `update` or `evaluate`.
+    The op is a function that the runtime calls: `step`, `accumulate`, `update` or `evaluate`. The lists of a stage call
+    `update`, `evaluate`, and `accumulate` or its parts: `forward` and `backward`, or in place of the latter
+    `backward_input` and `backward_weight`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -170,6 +178,66 @@ def Plan_ResultOp : Plan_Op<"result", [HasParent<"FunctionOp">]> {
   }];
   let arguments = (ins StrAttr:$name, AnyStaticShapeMemRef:$buffer);
   let assemblyFormat = "$name `,` $buffer attr-dict `:` type($buffer)";
+}
+
+def Plan_ActionsOp : Plan_Op<"actions", [HasParent<"ProgramOp">, NoTerminator, SingleBlock]> {
+  let summary = "What a stage of a pipeline does, in order";
+  let description = [{
+    The op is a list of `plan.run` and `plan.transfer`, which the runtime goes through: "step", or "evaluate", once per
+    batch of a validation. Its rules are those of `honert_action` in runtime/include/honert/abi.def.
+
+    (C1) `name` is "step" or "evaluate". (C2) The program is of a stage and has no other list of the name.
+
+    Example:
+
+    ```mlir
+    plan.program @stage1 arena 128 stage 1 {
+      plan.argument "stage1" kind "boundary" at 0 window 2 : tensor<16xf32>
+      plan.function @evaluate {
+      }
+      plan.actions "evaluate" {
+        plan.transfer receive "boundary" "stage1" micro 0 peer 0
+        plan.transfer await_receive "boundary" "stage1" micro 0 peer 0
+        plan.run @evaluate micro 0
+      }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Plan_RunOp : Plan_Op<"run", [HasParent<"ActionsOp">]> {
+  let summary = "A run of a function for one micro-batch";
+  let description = [{
+    The op runs `function` on the inputs and the random key of micro-batch `micro`. What the function reads and writes of
+    windows (`plan.argument`) is the instance of the micro-batch.
+
+    (C1) The program has the function. (C2) `micro` is not negative.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$function, I64Attr:$micro);
+  let assemblyFormat = "$function `micro` $micro attr-dict";
+}
+
+def Plan_TransferOp : Plan_Op<"transfer", [HasParent<"ActionsOp">]> {
+  let summary = "The beginning or the end of a message between stages";
+  let description = [{
+    The op begins or ends a message of the argument `fqn` of kind `kind`, the instance of micro-batch `micro`, to or from
+    stage `peer`, which sends or receives an argument of that name:
+
+    | transfer | |
+    |---|---|
+    | `send` | begins to send |
+    | `receive` | begins to receive |
+    | `await_receive` | what was received may be read |
+    | `await_send` | the instance may be written again |
+
+    (C1) The program has the argument. (C2) `micro` is not negative. (C3) `peer` is another stage.
+  }];
+  let arguments = (ins Plan_TransferAttr:$transfer, StrAttr:$kind, StrAttr:$fqn, I64Attr:$micro, I64Attr:$peer);
+  let assemblyFormat = "$transfer $kind $fqn `micro` $micro `peer` $peer attr-dict";
 }
 
 #endif // HONE_PLAN_PLANOPS_TD

@@ -355,7 +355,8 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
     builder.setInsertionPointToEnd(module.getBody());
     auto program = builder.create<plan::ProgramOp>(
         module.getLoc(), builder.getStringAttr("program"),
-        builder.getI64IntegerAttr(persistent + temporary), DictionaryAttr());
+        builder.getI64IntegerAttr(persistent + temporary), DictionaryAttr(),
+        /*stage=*/IntegerAttr());
     builder.createBlock(&program.getBody());
     for (auto &[key, argument] : state)
       emitArgument(builder, module.getLoc(), key, argument);
