@@ -73,7 +73,8 @@ RUNTIME = {
 FENCED = {
     r"(llvm|mlir|lld)/": ("include/", "lib/", "tools/", "test/unit/"),
     r"hone/": ("include/", "lib/", "tools/", "test/unit/"),
-    r"honert/": ("runtime/", "tools/hone-run/", "test/unit/Target/", "test/unit/fuzz/", "test/unit/runtime/"),
+    r"honert/": ("runtime/", "tools/hone-run/", "test/unit/Analysis/Pipeline/", "test/unit/Target/", "test/unit/fuzz/",
+                 "test/unit/runtime/"),
     r"(oneapi/)?dnnl": ("runtime/lib/exec/cpu/",),
     r"(cuda|cublas|cudnn|nvrtc|nvtx3)": ("runtime/lib/exec/cuda/",),
     r"nccl\b": ("runtime/lib/exec/cuda/collectives/",),

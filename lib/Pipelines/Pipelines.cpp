@@ -455,6 +455,7 @@ void hone::buildPlanPhase(OpPassManager &manager,
     plan.report = options.report;
     passes.addPass(createPlanMemory(plan));
   });
+  manager.addPass(createJoinStages());
   buildBorder(Phase::Plan, manager);
 }
 

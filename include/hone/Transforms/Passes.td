@@ -1203,12 +1203,55 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::plan::PlanDialect"];
 }
 
+def JoinStages : Pass<"hone-join-stages", "::mlir::ModuleOp"> {
+  let summary = "Joins the programs of the stages of a pipeline";
+  let description = [{
+    The pass moves the `plan.program` of each stage (docs/rationale/pipeline-stages.md) out of the module of the stage,
+    and writes what the stage does in which order: `plan.actions` "step" and, where stages have `@evaluate`, "evaluate".
+    A module without modules of stages stays as it is.
+
+    ```mlir
+    module attributes {dist.stages = 2 : i64, dist.schedule = "1f1b", hone.micro_batches = 1 : i64} {
+      module @stage0 attributes {dist.stage = 0 : i64} { dist.mesh @mesh [<"pp" = 2>]  plan.program @program ... {...} }
+      module @stage1 attributes {dist.stage = 1 : i64} { dist.mesh @mesh [<"pp" = 2>]  plan.program @program ... {...} }
+    }
+    // becomes
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @stage0 arena 4096 stage 0 {
+      ...
+      plan.actions "step" {
+        plan.transfer receive "boundary" "stage1.grad" micro 0 peer 1
+        plan.run @forward micro 0
+        plan.transfer send "boundary" "stage1" micro 0 peer 1
+        plan.transfer await_receive "boundary" "stage1.grad" micro 0 peer 1
+        plan.run @backward micro 0
+        plan.transfer await_send "boundary" "stage1" micro 0 peer 1
+        plan.run @update micro 0
+      }
+    }
+    plan.program @stage1 ...
+    ```
+
+    - `dist.schedule` is the name of a schedule or its CSV, of one chunk per rank. Messages begin where it has them and
+      end where their buffer is needed. How many buffers there are, the windows of the arguments say; the pass checks
+      that they are enough.
+    - Boundary `stageN` is what stage N reads of the stage before, `stageN.grad` its gradient.
+    - A stage runs `@forward` and `@backward`, or in place of the latter `@backward_input` and `@backward_weight`. The
+      last stage may run both parts as `@accumulate`, if each forward action is followed by the backward action of its
+      micro-batch. With a window of at least 2 it receives an activation beside the run before.
+    - A working copy of a parameter that another stage owns is received before the first run of each list. The stage's
+      sum of its gradients, `stageN.W` in both stages, goes to the owner before the update. Weights without gradients
+      are not sent.
+  }];
+  let dependentDialects = ["::hone::plan::PlanDialect", "::hone::dist::DistDialect"];
+}
+
 def VerifyPlan : Pass<"hone-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the plan phase";
   let description = [{
     The pass checks:
 
-    - The module holds one `plan.program` and no function.
+    - The module holds one `plan.program`, or one for each stage in the order of stages, and no function.
     - Every byte that a launch or a result reads was last written as a part of the same buffer, or is state that no
       launch has written yet. So buffers that are live at the same time do not overlap.
     - No launch writes a byte with two of its results.

@@ -357,24 +357,48 @@ static LogicalResult verifyArena(ProgramOp program) {
 
 struct VerifyPlan : hone::impl::VerifyPlanBase<VerifyPlan> {
   void runOnOperation() override {
-    auto programs = getOperation().getOps<ProgramOp>();
-    if (!llvm::hasSingleElement(programs)) {
-      getOperation().emitError()
-          << "has " << std::distance(programs.begin(), programs.end())
-          << " programs, expected one";
+    if (failed(verifyPrograms()))
       return signalPassFailure();
-    }
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       func.emitOpError("is left after the plan");
       return signalPassFailure();
     }
-    for (auto function : (*programs.begin()).getOps<FunctionOp>())
-      if (failed(PlanChecker(function).run()))
+    for (auto program : getOperation().getOps<ProgramOp>())
+      if (failed(verify(program)))
         return signalPassFailure();
-    if (failed(verifyArena(*programs.begin())) ||
-        failed(verifyCategories(*programs.begin())))
-      return signalPassFailure();
     markAllAnalysesPreserved();
   }
+
+  LogicalResult verifyPrograms();
+  LogicalResult verify(ProgramOp program);
 };
 } // namespace
+
+/// There is one, or one for each stage.
+LogicalResult VerifyPlan::verifyPrograms() {
+  for (auto module : getOperation().getOps<ModuleOp>())
+    return module.emitError("is left after the plan: run hone-join-stages "
+                            "before");
+  auto programs = getOperation().getOps<ProgramOp>();
+  size_t count = llvm::range_size(programs);
+  if (count == 0 || (count > 1 && !(*programs.begin()).getStage()))
+    return getOperation().emitError()
+           << "has " << count << " programs, expected one";
+  for (auto [number, program] : llvm::enumerate(programs))
+    if (program.getStage() ? *program.getStage() != number : count > 1)
+      return program.emitOpError()
+             << "is the program of "
+             << (program.getStage()
+                     ? "stage " + std::to_string(*program.getStage())
+                     : "no stage")
+             << ", expected stage " << number;
+  return success();
+}
+
+LogicalResult VerifyPlan::verify(ProgramOp program) {
+  for (auto function : program.getOps<FunctionOp>())
+    if (failed(PlanChecker(function).run()))
+      return failure();
+  return failure(failed(verifyArena(program)) ||
+                 failed(verifyCategories(program)));
+}

@@ -1,0 +1,260 @@
+//===- StageActionsTest.cpp - Lists of stages, by the runtime's rules -----===//
+
+#include "Cases.h"
+
+#include "hone/Analysis/Pipeline/Check.h"
+#include "hone/Analysis/Pipeline/StageActions.h"
+
+#include "honert/honert.h"
+#include "program/CheckStages.h"
+#include "program/Program.h"
+#include "program/Stages.h"
+#include "gtest/gtest.h"
+
+#include <memory>
+
+using namespace hone::pipeline;
+using namespace hone::pipeline::test;
+using llvm::StringRef;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// As the runtime sees them
+//===----------------------------------------------------------------------===//
+
+using ProgramPtr = std::unique_ptr<honert_program, void (*)(honert_program *)>;
+
+/// Describes a stage whose functions touch the boundaries that they read and
+/// write, and a window of what they save.
+class StageDescriber {
+public:
+  StageDescriber(honert_program *program, const Shape &shape, int stage,
+                 const ChunkWindows &windows, const StageFacts &facts)
+      : program(program), shape(shape), stage(stage), windows(windows),
+        facts(facts) {}
+
+  void run(const Schedule &schedule) {
+    honert_stage(program, stage);
+    arguments();
+    functions(schedule);
+    list("step", listStep(schedule, stage, facts));
+    list("evaluate", listEvaluation(stage, shape.ranks, facts));
+  }
+
+private:
+  int64_t argument(honert::Kind kind, const std::string &name, int count) {
+    int64_t offset = next, dims[] = {16};
+    next += 64 * count;
+    honert_argument(program, int64_t(kind), name.c_str(), /*f32=*/0, 1, dims,
+                    offset);
+    honert_argument_window(program, count);
+    return offset;
+  }
+  int64_t boundary(const std::string &name, WindowClass window) {
+    return argument(honert::Kind::boundary, name, windows[window]);
+  }
+
+  void arguments() {
+    saved = argument(honert::Kind::saved, "x", windows[WindowClass::Saved]);
+    if (stage != 0) {
+      read = boundary(activationName(stage), WindowClass::ActivationIn);
+      back = boundary(gradientName(stage), WindowClass::GradientOut);
+    }
+    if (stage + 1 != shape.ranks) {
+      handed = boundary(activationName(stage + 1), WindowClass::ActivationOut);
+      gradient = boundary(gradientName(stage + 1), WindowClass::GradientIn);
+    }
+    for (const SharedWeight &weight : facts.lent) {
+      value = argument(honert::Kind::param, weight.name, 1);
+      sums.push_back(argument(honert::Kind::grad,
+                              gradientSumName(weight.peer, weight.name), 1));
+    }
+    for (const SharedWeight &weight : facts.borrowed) {
+      value = argument(honert::Kind::workingCopy, weight.name, 1);
+      sums.push_back(
+          argument(honert::Kind::grad, gradientSumName(stage, weight.name), 1));
+    }
+    honert_argument(program, int64_t(honert::Kind::scalar), "loss", 0, 0,
+                    nullptr, next);
+    loss = next;
+  }
+
+  void function(const char *name, llvm::ArrayRef<int64_t> touched) {
+    honert_function(program, name);
+    for (int64_t offset : touched)
+      if (offset >= 0)
+        honert_zero(program, offset, 64);
+  }
+  void functions(const Schedule &schedule) {
+    // What the borrower runs adds to its sums, what the owner runs does not.
+    int64_t sum = facts.borrowed.empty() ? -1 : sums.front();
+    function("forward", {read, value, saved, handed});
+    function("backward", {gradient, saved, value, sum, back});
+    function("backward_input", {gradient, saved, value, back});
+    function("backward_weight", {saved, sum});
+    function("accumulate", {read, value, saved, sum, back});
+    function("update", {value, sums.empty() ? -1 : sums.front()});
+    function("evaluate", {read, value, handed});
+    honert_result(program, "loss", 0, 0, nullptr, loss);
+  }
+
+  void list(const char *name, const std::vector<StageAction> &actions) {
+    for (const StageAction &action : actions) {
+      std::string what = action.isRun()
+                             ? action.name
+                             : action.argumentKind + " " + action.name;
+      honert_action(program, name, int64_t(action.kind), what.c_str(),
+                    action.micro, action.peer);
+    }
+  }
+
+  honert_program *program;
+  const Shape &shape;
+  int stage;
+  const ChunkWindows &windows;
+  const StageFacts &facts;
+  int64_t next = 0;
+  int64_t saved = -1, read = -1, back = -1, handed = -1, gradient = -1,
+          value = -1, loss = -1;
+  std::vector<int64_t> sums;
+};
+
+/// What the runtime says of the lists of all stages; "" where they are right.
+std::string checkLists(const Schedule &schedule,
+                       llvm::ArrayRef<ChunkWindows> windows,
+                       llvm::ArrayRef<StageFacts> facts) {
+  ProgramPtr program(honert_program_new(), honert_program_free);
+  honert_meta_number(program.get(), "micro_batches",
+                     schedule.shape.microBatches);
+  for (int stage = 0; stage != schedule.shape.ranks; ++stage)
+    StageDescriber(program.get(), schedule.shape, stage, windows[stage],
+                   facts[stage])
+        .run(schedule);
+  honert::joinStages(*program);
+  honert::Status status = honert::checkActions(*program);
+  return status.ok() ? "" : status.message();
+}
+
+/// Facts of stages with these windows; the first owns a weight of the last.
+std::vector<StageFacts> makeFacts(const Schedule &schedule,
+                                  llvm::ArrayRef<ChunkWindows> windows,
+                                  bool joinsParts) {
+  int last = schedule.shape.ranks - 1;
+  std::vector<StageFacts> facts(schedule.shape.ranks);
+  for (int stage = 0; stage <= last; ++stage) {
+    facts[stage].evaluates = true;
+    facts[stage].activationsOut = windows[stage][WindowClass::ActivationOut];
+    facts[stage].gradientsOut = windows[stage][WindowClass::GradientOut];
+  }
+  facts[last].joinsParts = joinsParts;
+  if (last != 0) {
+    facts[0].lent.push_back({"w", last, "param"});
+    facts[last].borrowed.push_back({"w", 0, "working_copy"});
+  }
+  return facts;
+}
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+TEST(StageActions, ListsPassTheRuntime) {
+  int cases = 0;
+  for (StringRef choice : {"gpipe", "1f1b", "zb-h1"})
+    for (int p = 1; p <= 5; ++p)
+      for (int m = 1; m <= 2 * p + 3; ++m)
+        for (int ahead : {0, 1, 2}) {
+          Schedule schedule = make(choice, p, m, ahead);
+          std::vector<ChunkWindows> windows = countWindows(schedule);
+          EXPECT_EQ(checkLists(schedule, windows,
+                               makeFacts(schedule, windows, false)),
+                    "")
+              << describe(schedule);
+          ++cases;
+        }
+  EXPECT_GT(cases, 300);
+}
+
+/// Writers then wait for sends as often as they may have to.
+TEST(StageActions, ListsWithSmallWindowsPassTheRuntime) {
+  int narrowed = 0;
+  for (StringRef choice : {"gpipe", "1f1b", "zb-h1"})
+    for (int p = 2; p <= 5; ++p)
+      for (int m = 1; m <= 2 * p + 3; ++m) {
+        Schedule schedule = make(choice, p, m);
+        std::vector<ChunkWindows> windows = countWindows(schedule);
+        for (ChunkWindows &own : windows)
+          for (WindowClass window :
+               {WindowClass::ActivationOut, WindowClass::GradientOut}) {
+            narrowed += own[window] > 1;
+            own[window] = std::min(own[window], 1);
+          }
+        if (checkSchedule(schedule, windows))
+          continue; // one is not enough
+        EXPECT_EQ(
+            checkLists(schedule, windows, makeFacts(schedule, windows, false)),
+            "")
+            << describe(schedule);
+      }
+  EXPECT_GT(narrowed, 10);
+}
+
+TEST(StageActions, JoinedPartsPassTheRuntime) {
+  for (int p = 1; p <= 5; ++p)
+    for (int m = 1; m <= 2 * p + 3; ++m)
+      for (bool isEarly : {false, true}) {
+        Schedule schedule = make("1f1b", p, m);
+        ASSERT_FALSE(joinParts(schedule, p - 1, isEarly)) << "p " << p;
+        std::vector<ChunkWindows> windows = countWindows(schedule);
+        EXPECT_FALSE(checkSchedule(schedule, windows));
+        EXPECT_EQ(windows[p - 1][WindowClass::ActivationIn], p == 1 ? 0
+                                                             : isEarly && m > 1
+                                                                 ? 2
+                                                                 : 1);
+        EXPECT_EQ(
+            checkLists(schedule, windows, makeFacts(schedule, windows, true)),
+            "")
+            << describe(schedule) << (isEarly ? ", early" : "");
+      }
+}
+
+/// The number of buffers is what the list relies on: with more than there are,
+/// a run writes what is being sent.
+TEST(StageActions, TooManyInstancesAreRefused) {
+  Schedule schedule = make("gpipe", 2, 3);
+  std::vector<ChunkWindows> windows = countWindows(schedule);
+  std::vector<StageFacts> facts = makeFacts(schedule, windows, false);
+  windows[0][WindowClass::ActivationOut] = 1;
+  facts[0].activationsOut = 2;
+  EXPECT_NE(
+      checkLists(schedule, windows, facts)
+          .find(
+              "touches 'stage1' while send 'boundary stage1' of micro-batch 0"),
+      std::string::npos)
+      << checkLists(schedule, windows, facts);
+}
+
+std::string errorOf(StringRef text, int stages, int microBatches) {
+  llvm::Expected<Schedule> schedule =
+      makeStageSchedule(text, stages, microBatches);
+  return schedule ? "" : llvm::toString(schedule.takeError());
+}
+
+TEST(StageActions, SchedulesFitTheirStages) {
+  EXPECT_EQ(errorOf("1f1b", 3, 2), "");
+  EXPECT_EQ(errorOf("0F0,0B0\n1F0,1B0\n", 2, 1), "");
+  // One that has its transfers keeps them.
+  EXPECT_EQ(
+      errorOf("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0", 2, 1),
+      "");
+  EXPECT_EQ(
+      errorOf("0F0,0B0\n1F0,1B0", 3, 1),
+      "schedule 'csv' has 2 ranks (rows), one for each stage, expected 3");
+  EXPECT_EQ(errorOf("0F0,0B0\n1F0,1B0", 2, 4),
+            "schedule 'csv' has 1 micro-batches, expected 4");
+  EXPECT_EQ(errorOf("zb-v", 2, 4),
+            "schedule 'zb-v' has 2 chunks per rank, expected 1");
+}
+
+} // namespace
