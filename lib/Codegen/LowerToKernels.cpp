@@ -185,21 +185,36 @@ LogicalResult Lowering::describeNorm(LaunchOp launch) {
 namespace {
 struct LowerToKernels : hone::impl::LowerToKernelsBase<LowerToKernels> {
   void runOnOperation() override {
-    auto programs = getOperation().getOps<ProgramOp>();
-    if (!llvm::hasSingleElement(programs)) {
-      getOperation().emitError("has no plan.program, or several: run "
-                               "hone-plan-memory before");
+    if (failed(checkPrograms()))
       return signalPassFailure();
-    }
     FailureOr<TargetDescription> target = getTarget(getOperation());
     if (failed(target))
       return signalPassFailure();
-    ProgramOp program = *programs.begin();
-    LogicalResult lowered = target->kind == TargetKind::CUDA
-                                ? lowerToDevice(getOperation(), program)
-                                : Lowering(getOperation(), program).run();
+    bool isCuda = target->kind == TargetKind::CUDA;
+    auto programs = getOperation().getOps<ProgramOp>();
+    if (isCuda && (*programs.begin()).getStage()) {
+      getOperation().emitError("has stages of a pipeline, which run on CPUs "
+                               "only, expected a mesh without axis 'pp' for "
+                               "target cuda");
+      return signalPassFailure();
+    }
+    LogicalResult lowered =
+        isCuda ? lowerToDevice(getOperation()) : Lowering(getOperation()).run();
     if (failed(lowered))
       signalPassFailure();
   }
+
+  LogicalResult checkPrograms();
 };
 } // namespace
+
+/// There is one program, or one for each stage of a pipeline.
+LogicalResult LowerToKernels::checkPrograms() {
+  auto programs = getOperation().getOps<ProgramOp>();
+  auto isOfStage = [](ProgramOp program) { return bool(program.getStage()); };
+  if (llvm::hasSingleElement(programs) ||
+      (!programs.empty() && llvm::all_of(programs, isOfStage)))
+    return success();
+  return getOperation().emitError("has no plan.program, or several that are no "
+                                  "stages: run hone-plan-memory before");
+}

@@ -85,7 +85,8 @@ private:
   int64_t microBatches();
   llvm::Error readCluster();
   report::MachineModel assumedMachine() const;
-  llvm::Expected<plan::ProgramOp> getProgram();
+  llvm::Expected<std::vector<plan::ProgramOp>> getPrograms();
+  llvm::Error planStages(llvm::ArrayRef<plan::ProgramOp> programs);
   void keepText(Phase phase);
   llvm::Error plan();
   llvm::Error emit(OutputFile &output);

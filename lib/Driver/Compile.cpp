@@ -145,11 +145,12 @@ Error Compilation::runPhases(Phase first, Phase last) {
   return Error::success();
 }
 
-llvm::Expected<plan::ProgramOp> Compilation::getProgram() {
+/// One, or one for each stage of a pipeline.
+llvm::Expected<std::vector<plan::ProgramOp>> Compilation::getPrograms() {
   auto programs = module->getOps<plan::ProgramOp>();
   if (programs.empty())
     return makeError(input + ": the plan phase left no program");
-  return *programs.begin();
+  return std::vector<plan::ProgramOp>(programs.begin(), programs.end());
 }
 
 std::string Compilation::printModule() {
@@ -178,19 +179,40 @@ static Error checkOutput(const Options &options) {
   return Error::success();
 }
 
+/// Says what the stages of a pipeline cost.
+Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
+  if (!options.report.empty())
+    return makeError("--report: describes one program, of a mesh without axis "
+                     "'pp'; expected --dry-run, which prints each stage");
+  if (cluster)
+    return makeError("--cluster: estimates a mesh without axis 'pp', expected "
+                     "none of a pipeline");
+  TargetDescription target = *getTarget(*module);
+  MachineModel machine = assumedMachine();
+  target.hasNarrowUnits = machine.bf16Factor > 1;
+  machine.memoryBytes = 0; // ranks may share a machine
+  std::vector<Summary> stages;
+  for (plan::ProgramOp program : programs)
+    stages.push_back(summarize(program, microBatches(), target));
+  printDryRun(stages, machine);
+  return Error::success();
+}
+
 /// Plans, and says what the plan costs where that was asked for.
 Error Compilation::plan() {
   if (Error error = runPhases(Phase::Plan, Phase::Plan))
     return error;
-  llvm::Expected<plan::ProgramOp> program = getProgram();
-  if (!program)
-    return program.takeError();
+  llvm::Expected<std::vector<plan::ProgramOp>> programs = getPrograms();
+  if (!programs)
+    return programs.takeError();
   if (!options.dryRun && options.report.empty())
     return Error::success();
+  if (programs->front().getStage())
+    return planStages(*programs);
   TargetDescription target = *getTarget(*module);
   MachineModel machine = assumedMachine();
   target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
-  Summary summary = summarize(*program, microBatches(), target);
+  Summary summary = summarize(programs->front(), microBatches(), target);
   summary.limit = limit;
   summary.modelFlops = modelFlops;
   if (cluster)

@@ -127,7 +127,10 @@ llvm::Expected<DictionaryAttr> ConstantReader::complete(DictionaryAttr init,
 
 Error driver::restoreConstants(ModuleOp module) {
   ConstantReader reader(module);
-  for (auto func : module.getOps<func::FuncOp>())
+  // Those of stages are in modules of their own.
+  SmallVector<func::FuncOp> functions;
+  module.walk([&](func::FuncOp func) { functions.push_back(func); });
+  for (func::FuncOp func : functions)
     for (unsigned index = 0; index != func.getNumArguments(); ++index) {
       llvm::Expected<DictionaryAttr> init = reader.complete(
           func.getArgAttrOfType<DictionaryAttr>(index, attr::init),

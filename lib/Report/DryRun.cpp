@@ -126,17 +126,22 @@ static void printLimit(llvm::raw_ostream &out, const LibraryRoofline &limit,
   out << formatv("of the limit     {0:F1} %\n", limit.seconds() / step * 100);
 }
 
+/// Launches, FLOPs and bytes of a rank's step.
+static void printWork(llvm::raw_ostream &out, const Summary &summary) {
+  out << formatv("launches         {0} per step\n", summary.launchesPerStep());
+  out << formatv("FLOPs per step   {0:E3} in {1} micro-batch{2}\n",
+                 double(summary.flopsPerStep()), summary.microBatches,
+                 summary.microBatches == 1 ? "" : "es");
+  out << formatv("bytes per step   {0}\n", formatBytes(summary.bytesPerStep()));
+}
+
 void hone::report::printDryRun(const Summary &summary,
                                const MachineModel &machine,
                                const JobSummary *job) {
   llvm::raw_ostream &out = llvm::outs();
   out << formatv("model            {0}\n", summary.model);
   printMemory(out, summary, machine);
-  out << formatv("launches         {0} per step\n", summary.launchesPerStep());
-  out << formatv("FLOPs per step   {0:E3} in {1} micro-batch{2}\n",
-                 double(summary.flopsPerStep()), summary.microBatches,
-                 summary.microBatches == 1 ? "" : "es");
-  out << formatv("bytes per step   {0}\n", formatBytes(summary.bytesPerStep()));
+  printWork(out, summary);
   out << formatv("estimated step   {0:F2} ms\n",
                  estimateStep(summary, machine) * 1e3);
   if (summary.limit) {
@@ -145,5 +150,32 @@ void hone::report::printDryRun(const Summary &summary,
   }
   if (job)
     printJob(out, *job);
+  out << "assumed machine  " << describeMachine(machine) << '\n';
+}
+
+void hone::report::printDryRun(llvm::ArrayRef<Summary> stages,
+                               const MachineModel &machine) {
+  llvm::raw_ostream &out = llvm::outs();
+  out << formatv("model            {0}\n", stages.front().model);
+  double flops = 0;
+  for (const Summary &stage : stages) {
+    out << formatv("stage {0} of {1}\n", *stage.stage, stages.size());
+    printMemory(out, stage, machine);
+    printWork(out, stage);
+    for (const StageMessages &sent : stage.messages)
+      out << formatv("sent to stage {0}  {1} of {2}, {3} per step\n",
+                     sent.stage, formatBytes(sent.bytes), sent.value,
+                     sent.count);
+    out << formatv("estimated work   {0:F2} ms per step\n",
+                   estimateStep(stage, machine) * 1e3);
+    flops += double(stage.flopsPerStep());
+  }
+  // Ranks of a stage do the same.
+  int64_t ranks = stages.front().mesh ? stages.front().mesh->numRanks() : 1;
+  int64_t perStage = ranks / int64_t(stages.size());
+  out << formatv("pipeline         {0} stages, {1} rank{2} each\n",
+                 stages.size(), perStage, perStage == 1 ? "" : "s");
+  out << formatv("FLOPs of ranks   {0:E3} per step\n",
+                 flops * double(perStage));
   out << "assumed machine  " << describeMachine(machine) << '\n';
 }

@@ -11,6 +11,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <tuple>
 
@@ -124,6 +125,30 @@ static int64_t countTokens(plan::ProgramOp program, const Summary &summary) {
     return type.getNumElements() * summary.microBatches;
   }
   return 0;
+}
+
+/// What a step of a stage sends, in the order of its list.
+static std::vector<StageMessages> readMessages(plan::ProgramOp program) {
+  llvm::StringMap<int64_t> bytes; // of the arguments
+  for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
+    bytes[(argument.getKind() + " " + argument.getFqn()).str()] =
+        byteSize(argument.getType());
+  std::vector<StageMessages> messages;
+  for (auto list : program.getBody().getOps<plan::ActionsOp>())
+    for (auto transfer : list.getBody().getOps<plan::TransferOp>()) {
+      if (list.getName() != "step" ||
+          transfer.getTransfer() != plan::Transfer::send)
+        continue;
+      std::string value = (transfer.getKind() + " " + transfer.getFqn()).str();
+      int64_t stage = transfer.getPeer();
+      auto found = llvm::find_if(messages, [&](const StageMessages &known) {
+        return known.value == value && known.stage == stage;
+      });
+      if (found == messages.end())
+        found = messages.insert(found, {value, stage, bytes.at(value)});
+      ++found->count;
+    }
+  return messages;
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,6 +305,9 @@ Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
   summary.microBatches = microBatches;
   summary.mesh = findMesh(module);
   summary.tokens = countTokens(program, summary);
+  if (auto stage = program.getStage())
+    summary.stage = int64_t(*stage);
+  summary.messages = readMessages(program);
   MemoryTimeline timeline(program);
   summary.memory = readMemory(program, timeline);
   PassFinder passes(program);

@@ -12,6 +12,10 @@ namespace hone::report {
 void printDryRun(const Summary &summary, const MachineModel &machine,
                  const JobSummary *job);
 
+/// Prints memory, FLOPs and messages of each stage of a pipeline, and what a
+/// step takes in all.
+void printDryRun(llvm::ArrayRef<Summary> stages, const MachineModel &machine);
+
 } // namespace hone::report
 
 #endif // HONE_REPORT_DRYRUN_H

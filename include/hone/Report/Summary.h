@@ -24,6 +24,14 @@ struct LaunchTransfer {
   bool isWaitedFor = true; ///< at once; else by a later launch
 };
 
+/// Messages of one value that a stage of a pipeline sends to another.
+struct StageMessages {
+  std::string value; ///< "boundary stage1": kind and name of the argument
+  int64_t stage;     ///< the other
+  int64_t bytes;     ///< of one
+  int64_t count = 0; ///< in a step
+};
+
 /// What of a step a launch belongs to.
 enum class Pass { forward, backward, update };
 
@@ -79,6 +87,8 @@ struct Summary {
   std::optional<hone::LibraryRoofline> limit; ///< of a step on a GPU
   std::optional<hone::dist::Mesh> mesh;       ///< of more than one rank
   std::vector<std::string> channels; ///< axes that transfers share: "fs"
+  std::optional<int64_t> stage;      ///< of a pipeline
+  std::vector<StageMessages> messages;
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 

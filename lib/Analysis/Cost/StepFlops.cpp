@@ -8,7 +8,9 @@ using namespace mlir;
 using namespace hone;
 
 int64_t hone::timesPerStep(StringRef function, int64_t microBatches) {
-  if (function == "accumulate")
+  constexpr llvm::StringLiteral perMicroBatch[] = {
+      "accumulate", "forward", "backward", "backward_input", "backward_weight"};
+  if (llvm::is_contained(perMicroBatch, function))
     return microBatches;
   return function == "step" || function == "update" ? 1 : 0;
 }

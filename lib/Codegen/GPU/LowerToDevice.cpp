@@ -29,7 +29,7 @@ using namespace hone::plan;
 namespace {
 class DeviceLowering : public ProgramLowering {
 public:
-  DeviceLowering(ModuleOp module, ProgramOp program);
+  explicit DeviceLowering(ModuleOp module);
 
 private:
   using Emitter = function_ref<FailureOr<GridKernel>(OpBuilder &, StringRef)>;
@@ -63,8 +63,7 @@ private:
 };
 } // namespace
 
-DeviceLowering::DeviceLowering(ModuleOp module, ProgramOp program)
-    : ProgramLowering(module, program) {
+DeviceLowering::DeviceLowering(ModuleOp module) : ProgramLowering(module) {
   builder.setInsertionPointToEnd(module.getBody());
   device = builder.create<gpu::GPUModuleOp>(module.getLoc(), "hone_device");
   module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
@@ -340,6 +339,6 @@ LogicalResult DeviceLowering::finish() {
   return success();
 }
 
-LogicalResult hone::lowerToDevice(ModuleOp module, ProgramOp program) {
-  return DeviceLowering(module, program).run();
+LogicalResult hone::lowerToDevice(ModuleOp module) {
+  return DeviceLowering(module).run();
 }

@@ -9,10 +9,10 @@
 
 namespace hone {
 
-/// hone-lower-to-kernels for a GPU: `program` becomes a `gpu.module` of kernels
-/// and the description of their launches. Errors are reported.
-mlir::LogicalResult lowerToDevice(mlir::ModuleOp module,
-                                  plan::ProgramOp program);
+/// hone-lower-to-kernels for a GPU: the program of `module` becomes a
+/// `gpu.module` of kernels and the description of their launches. Errors are
+/// reported.
+mlir::LogicalResult lowerToDevice(mlir::ModuleOp module);
 
 } // namespace hone
 

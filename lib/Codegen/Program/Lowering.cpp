@@ -4,6 +4,7 @@
 
 #include "DescribeMemory.h"
 #include "hone/Analysis/Cost/KernelCost.h"
+#include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/IR/Documents.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Plan/AbiNumbers.h"
@@ -35,7 +36,8 @@ static std::string sourceOf(Location loc) {
 // The program
 //===----------------------------------------------------------------------===//
 
-void ProgramLowering::describeProgram() {
+/// What holds for all stages.
+void ProgramLowering::describeFacts() {
   auto text = [&](StringRef key, StringRef attribute) {
     if (auto value = module->getAttrOfType<StringAttr>(attribute))
       writer.call("honert_meta",
@@ -70,27 +72,27 @@ void ProgramLowering::describeProgram() {
       }
   }
   int64_t flops = 0, tokens = 0, parameters = 0;
-  for (auto function : program.getOps<FunctionOp>()) {
-    auto own = function->getAttrOfType<IntegerAttr>("plan.flops");
-    StringRef name = function.getSymName();
-    if (own && name != "evaluate" && name != "generate")
-      flops += own.getInt() * (name == "accumulate" ? microBatches : 1);
+  for (ProgramOp program : programs) {
+    for (auto function : program.getOps<FunctionOp>())
+      if (auto own = function->getAttrOfType<IntegerAttr>("plan.flops"))
+        flops +=
+            own.getInt() * timesPerStep(function.getSymName(), microBatches);
+    for (auto argument : program.getOps<ArgumentOp>()) {
+      RankedTensorType whole = wholeTypeOf(argument);
+      int64_t elements = whole.getNumElements();
+      if (argument.getKind() == kind::param)
+        parameters +=
+            countElements(argument.getParts().value_or(ArrayAttr()), whole);
+      if (argument.getRole() == StringRef("tokens"))
+        tokens = elements * microBatches;
+    }
   }
-  for (auto argument : program.getOps<ArgumentOp>()) {
-    RankedTensorType whole = wholeTypeOf(argument);
-    int64_t elements = whole.getNumElements();
-    if (argument.getKind() == kind::param)
-      parameters +=
-          countElements(argument.getParts().value_or(ArrayAttr()), whole);
-    if (argument.getRole() == StringRef("tokens"))
-      tokens = elements * microBatches;
-  }
-  flops *= mesh ? mesh->numRanks() : 1;
+  // Each program is run by as many ranks as the others.
+  flops *= mesh ? mesh->numRanks() / int64_t(programs.size()) : 1;
   number("parameters", parameters);
   number("flops_per_step", flops);
   if (tokens > 0)
     number("model_flops_per_token", double(flops) / tokens);
-  describeMemory(program, writer);
 }
 
 void ProgramLowering::describeArgument(ArgumentOp argument) {
@@ -101,6 +103,9 @@ void ProgramLowering::describeArgument(ArgumentOp argument) {
                writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(argument.getOffset())});
+  if (argument.getWindow() != 1)
+    writer.call("honert_argument_window",
+                {writer.integer(argument.getWindow())});
   describeSharding(argument);
   if (auto parts = argument.getParts())
     for (auto part : parts->getAsRange<PartAttr>())
@@ -177,18 +182,50 @@ LogicalResult ProgramLowering::describeFunction(FunctionOp function) {
   return success();
 }
 
-LogicalResult ProgramLowering::run() {
-  describeProgram();
-  describeMesh();
+/// A list of a stage, in the words of honert_action.
+void ProgramLowering::describeActions(ActionsOp actions) {
+  auto describe = [&](StringRef kind, const Twine &what, int64_t micro,
+                      int64_t peer) {
+    writer.call("honert_action",
+                {writer.string(actions.getName()),
+                 writer.integer(abi::action(kind)), writer.string(what.str()),
+                 writer.integer(micro), writer.integer(peer)});
+  };
+  for (Operation &op : actions.getBody().front())
+    if (auto transfer = dyn_cast<TransferOp>(op))
+      describe(stringifyTransfer(transfer.getTransfer()),
+               transfer.getKind() + " " + transfer.getFqn(),
+               transfer.getMicro(), transfer.getPeer());
+    else if (auto run = dyn_cast<RunOp>(op))
+      describe("run", run.getFunction(), run.getMicro(), /*peer=*/-1);
+}
+
+LogicalResult ProgramLowering::describeProgram(ProgramOp program) {
+  idChecks.clear();
+  if (program.getStage())
+    writer.call("honert_stage", {writer.integer(*program.getStage())});
+  describeMemory(program, writer);
   for (auto argument : program.getOps<ArgumentOp>())
     describeArgument(argument);
   for (auto function : program.getOps<FunctionOp>())
     if (failed(describeFunction(function)))
       return failure();
+  for (auto actions : program.getOps<ActionsOp>())
+    describeActions(actions);
+  return success();
+}
+
+LogicalResult ProgramLowering::run() {
+  describeFacts();
+  describeMesh();
+  for (ProgramOp program : programs)
+    if (failed(describeProgram(program)))
+      return failure();
   if (failed(finish()))
     return failure();
   writer.finish();
-  program.erase();
+  for (ProgramOp program : programs)
+    program.erase();
   for (auto op : llvm::make_early_inc_range(module.getOps<dist::MeshOp>()))
     op.erase(); // all that is left to say of it is said
   return success();

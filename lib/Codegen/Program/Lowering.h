@@ -2,7 +2,8 @@
 //
 // What every target does with a plan: @hone_program tells the runtime the
 // arena, the arguments, and the launches and results of each function through
-// abi.def. A target says what the kernels of a launch are.
+// abi.def, and of the stages of a pipeline also their lists. A target says what
+// the kernels of a launch are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,17 +35,19 @@ struct ProductActivation {
 
 class ProgramLowering {
 public:
-  ProgramLowering(mlir::ModuleOp module, plan::ProgramOp program)
-      : module(module), program(program), mesh(findMesh(module)),
+  explicit ProgramLowering(mlir::ModuleOp module)
+      : module(module), mesh(findMesh(module)),
+        programs(llvm::to_vector(module.getOps<plan::ProgramOp>())),
         builder(module.getContext()), writer(module) {}
   virtual ~ProgramLowering() = default;
 
-  /// Replaces the program by its description. Errors are reported.
+  /// Replaces the program, or those of all stages, by their description. Errors
+  /// are reported.
   mlir::LogicalResult run();
 
 protected:
   virtual mlir::LogicalResult describeLaunch(plan::LaunchOp launch) = 0;
-  /// What the program needs besides its functions.
+  /// What programs need besides their functions.
   virtual mlir::LogicalResult finish() { return mlir::success(); }
 
   /// What ranks do together (DescribeRanks.cpp).
@@ -72,18 +75,20 @@ protected:
   std::string kernelName(plan::LaunchOp launch);
 
   mlir::ModuleOp module;
-  plan::ProgramOp program;
   const std::optional<dist::Mesh> mesh;
+  llvm::SmallVector<plan::ProgramOp> programs; ///< one, or one for each stage
   mlir::OpBuilder builder;
   ProgramWriter writer;
 
 private:
-  void describeProgram();
+  void describeFacts();
+  mlir::LogicalResult describeProgram(plan::ProgramOp program);
   void describeArgument(plan::ArgumentOp argument);
   mlir::LogicalResult describeFunction(plan::FunctionOp function);
   void describeResult(plan::ResultOp result);
   void describeIdCheck(llvm::StringRef name, mlir::DictionaryAttr ids);
   void describeCost(plan::LaunchOp launch);
+  void describeActions(plan::ActionsOp actions);
 
   // DescribeRanks.cpp.
   void describeMesh();
@@ -101,7 +106,7 @@ private:
   /// Of collectives that only began, by their results.
   llvm::DenseMap<mlir::Value, int64_t> tokens;
   int64_t nextToken = 0;
-  llvm::StringSet<> idChecks; ///< described already
+  llvm::StringSet<> idChecks; ///< of the program, described already
 };
 
 /// Which buffers of a launch share memory with one that it writes: two

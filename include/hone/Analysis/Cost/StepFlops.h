@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// How often a step of `microBatches` micro-batches runs a function of the
-/// module: @evaluate never.
+/// How often a step of `microBatches` micro-batches runs a function that a plan
+/// may have: those of stages as often as @accumulate, @evaluate never.
 int64_t timesPerStep(llvm::StringRef function, int64_t microBatches);
 
 /// FLOPs of the products and of attention in a step. After the step phase: what
