@@ -5,7 +5,7 @@
 #include "hone/Analysis/Pipeline/Check.h"
 #include "hone/Analysis/Pipeline/Generate.h"
 #include "hone/Analysis/Pipeline/Text.h"
-#include "hone/IR/Hone.h"
+#include "hone/Sharding/IR/Dist.h"
 #include "hone/Support/ParseFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,16 +23,8 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
-std::string hone::pipeline::activationName(int stage) {
-  return "stage" + std::to_string(stage);
-}
-
-std::string hone::pipeline::gradientName(int stage) {
-  return activationName(stage) + ".grad";
-}
-
 std::string hone::pipeline::gradientSumName(int stage, StringRef weight) {
-  return activationName(stage) + "." + weight.str();
+  return dist::stageName(stage) + "." + weight.str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,7 +79,7 @@ Error hone::pipeline::joinParts(Schedule &schedule, int stage,
       return !isTransfer(action.kind);
     });
     assert(next != list.end() && "the schedule passes checkSchedule");
-    if (next->kind != ActionKind::Backward || next->micro != forward->micro)
+    if (!computesInputGradient(next->kind) || next->micro != forward->micro)
       return makeError(
           "schedule '" + schedule.name + "' runs " + formatAction(*next) +
           " after " + formatAction(*forward) + ", expected " +
@@ -112,7 +104,7 @@ StringRef hone::pipeline::functionOf(ActionKind kind, bool joinsParts) {
   case ActionKind::Backward:
     return joinsParts ? "" : "backward";
   case ActionKind::BackwardInput:
-    return "backward_input";
+    return joinsParts ? "" : "backward_input";
   case ActionKind::BackwardWeight:
     return "backward_weight";
   default:
@@ -142,16 +134,18 @@ private:
 
   // Of the four boundaries of a stage.
   void passActivationIn(Kind part, int micro) {
-    transfer(part, kind::boundary, activationName(stage), micro, stage - 1);
+    transfer(part, kind::boundary, dist::stageName(stage), micro, stage - 1);
   }
   void passActivationOut(Kind part, int micro) {
-    transfer(part, kind::boundary, activationName(stage + 1), micro, stage + 1);
+    transfer(part, kind::boundary, dist::stageName(stage + 1), micro,
+             stage + 1);
   }
   void passGradientIn(Kind part, int micro) {
-    transfer(part, kind::boundary, gradientName(stage + 1), micro, stage + 1);
+    transfer(part, kind::boundary, dist::gradientName(stage + 1), micro,
+             stage + 1);
   }
   void passGradientOut(Kind part, int micro) {
-    transfer(part, kind::boundary, gradientName(stage), micro, stage - 1);
+    transfer(part, kind::boundary, dist::gradientName(stage), micro, stage - 1);
   }
   void awaitActivationsOut(int upto);
   void awaitGradientsOut(int upto);
@@ -200,7 +194,7 @@ void ListBuilder::visitCompute(const Shape &shape, const Action &action) {
   if (function.empty())
     return;
   llvm::SmallVector<Action, 2> parts = {action};
-  if (facts.joinsParts)
+  if (facts.joinsParts && action.kind == ActionKind::Forward)
     parts.push_back({ActionKind::Backward, action.chunk, action.micro});
   for (const Action &part : parts) {
     if (std::optional<Action> receive = receiveBefore(shape, part))

@@ -2,9 +2,7 @@
 
 #include "hone/Analysis/Pipeline/StageSchedule.h"
 
-#include "hone/Analysis/Pipeline/Check.h"
-#include "hone/Analysis/Pipeline/Generate.h"
-#include "hone/Analysis/Pipeline/Text.h"
+#include "hone/Analysis/Pipeline/StageActions.h"
 #include "hone/Sharding/IR/Dist.h"
 
 #include "mlir/IR/Builders.h"
@@ -21,35 +19,13 @@ static int64_t numberOf(ModuleOp module, StringRef name, int64_t otherwise) {
 FailureOr<Schedule> hone::pipeline::readStageSchedule(ModuleOp module) {
   auto text = module->getAttrOfType<StringAttr>(dist::scheduleAttr);
   if (!text)
-    return module.emitError("has stages but no ") << dist::scheduleAttr;
-  int64_t stages = numberOf(module, dist::stagesAttr, 0);
-  int64_t micro = numberOf(module, attr::microBatches, 1);
-  auto error = [&]() {
-    return module.emitError() << dist::scheduleAttr << ": ";
-  };
-  llvm::Expected<ScheduleChoice> choice = parseScheduleChoice(text.getValue());
-  if (choice) {
-    if (choice->chunksPerRank != 1)
-      return error() << text << " has " << choice->chunksPerRank
-                     << " chunks per rank, expected one, a stage";
-    return placeTransfers(generateSchedule(*choice, stages, micro));
-  }
-  llvm::consumeError(choice.takeError());
-  llvm::Expected<Schedule> lists = readCsv(text.getValue(), "lists");
-  if (!lists)
-    return error() << llvm::toString(lists.takeError());
-  const Shape &shape = lists->shape;
-  if (shape.ranks != stages || shape.chunksPerRank != 1 ||
-      shape.microBatches != micro)
-    return error() << "the lists are of " << shape.ranks << " ranks, "
-                   << shape.chunks() << " chunks and " << shape.microBatches
-                   << " micro-batches, expected " << stages << " ranks with one"
-                   << " chunk each, and " << micro << " micro-batches";
-  Schedule schedule =
-      lists->hasTransfers() ? std::move(*lists) : placeTransfers(*lists);
-  if (std::optional<Violation> violation = checkSchedule(schedule))
-    return error() << violation->message;
-  return schedule;
+    return module.emitError("has stages and no ") << dist::scheduleAttr;
+  llvm::Expected<Schedule> schedule =
+      makeStageSchedule(text, int(numberOf(module, dist::stagesAttr, 0)),
+                        int(numberOf(module, attr::microBatches, 1)));
+  if (!schedule)
+    return module.emitError(llvm::toString(schedule.takeError()));
+  return std::move(*schedule);
 }
 
 //===----------------------------------------------------------------------===//

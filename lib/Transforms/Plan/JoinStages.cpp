@@ -2,6 +2,7 @@
 
 #include "hone/Analysis/Pipeline/Check.h"
 #include "hone/Analysis/Pipeline/StageActions.h"
+#include "hone/Analysis/Pipeline/StageSchedule.h"
 #include "hone/IR/Hone.h"
 #include "hone/Plan/Plan.h"
 #include "hone/Sharding/IR/Dist.h"
@@ -86,19 +87,19 @@ LogicalResult Stage::checkBoundaries() const {
     return error() << "has no argument '" << fqn << "' of kind "
                    << kind::boundary;
   };
-  if (!isFirst() && (failed(expect(pipeline::activationName(number))) ||
-                     failed(expect(pipeline::gradientName(number)))))
+  if (!isFirst() && (failed(expect(dist::stageName(number))) ||
+                     failed(expect(dist::gradientName(number)))))
     return failure();
   if (isLast())
     return success();
-  return failure(failed(expect(pipeline::activationName(number + 1))) ||
-                 failed(expect(pipeline::gradientName(number + 1))));
+  return failure(failed(expect(dist::stageName(number + 1))) ||
+                 failed(expect(dist::gradientName(number + 1))));
 }
 
 /// Both ends of a message have one type.
 static LogicalResult checkBetween(const Stage &stage, const Stage &next) {
-  for (const std::string &fqn : {pipeline::activationName(next.number),
-                                 pipeline::gradientName(next.number)}) {
+  for (const std::string &fqn :
+       {dist::stageName(next.number), dist::gradientName(next.number)}) {
     Type sent = stage.find(kind::boundary, fqn).getType();
     Type received = next.find(kind::boundary, fqn).getType();
     if (sent != received)
@@ -139,13 +140,10 @@ LogicalResult Stage::checkFunctions(const Schedule &schedule) const {
 /// other values are those that @backward_input keeps for @backward_weight.
 ChunkWindows Stage::windows(const Schedule &schedule) const {
   ChunkWindows windows;
-  windows[WindowClass::ActivationIn] =
-      windowOf(pipeline::activationName(number));
-  windows[WindowClass::GradientOut] = windowOf(pipeline::gradientName(number));
-  windows[WindowClass::ActivationOut] =
-      windowOf(pipeline::activationName(number + 1));
-  windows[WindowClass::GradientIn] =
-      windowOf(pipeline::gradientName(number + 1));
+  windows[WindowClass::ActivationIn] = windowOf(dist::stageName(number));
+  windows[WindowClass::GradientOut] = windowOf(dist::gradientName(number));
+  windows[WindowClass::ActivationOut] = windowOf(dist::stageName(number + 1));
+  windows[WindowClass::GradientIn] = windowOf(dist::gradientName(number + 1));
   // Where nothing is saved, nothing is written over.
   for (WindowClass window : {WindowClass::Saved, WindowClass::Grads})
     windows[window] = schedule.shape.microBatches;
@@ -354,25 +352,17 @@ LogicalResult JoinStages::collect() {
 }
 
 FailureOr<Schedule> JoinStages::makeSchedule() {
-  ModuleOp module = getOperation();
-  auto text = module->getAttrOfType<StringAttr>(dist::scheduleAttr);
-  if (!text)
-    return module.emitError() << "has stages and no " << dist::scheduleAttr;
-  int64_t microBatches = 1;
-  if (auto count = module->getAttrOfType<IntegerAttr>(attr::microBatches))
-    microBatches = count.getInt();
-  llvm::Expected<Schedule> schedule =
-      pipeline::makeStageSchedule(text, int(stages.size()), int(microBatches));
-  if (!schedule)
-    return module.emitError(llvm::toString(schedule.takeError()));
+  FailureOr<Schedule> schedule = pipeline::readStageSchedule(getOperation());
+  if (failed(schedule))
+    return failure();
   Stage &last = stages.back();
   if (last.facts.joinsParts) {
     bool receivesEarly = last.windows(*schedule)[WindowClass::ActivationIn] > 1;
     if (llvm::Error error =
             pipeline::joinParts(*schedule, last.number, receivesEarly))
-      return module.emitError(llvm::toString(std::move(error)));
+      return getOperation().emitError(llvm::toString(std::move(error)));
   }
-  return std::move(*schedule);
+  return schedule;
 }
 
 /// The arguments have as many instances as the schedule needs.
@@ -421,7 +411,7 @@ void JoinStages::move() {
     ProgramOp program = stage.program();
     program->moveBefore(getOperation().getBody(),
                         getOperation().getBody()->end());
-    program.setSymName("stage" + std::to_string(stage.number));
+    program.setSymName(dist::stageName(stage.number));
     program.setStage(stage.number);
   }
   for (ModuleOp module : modules)

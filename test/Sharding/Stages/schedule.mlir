@@ -18,8 +18,8 @@
 // ZERO-SAME: functions = ["forward", "backward_input", "backward_weight"]
 // ZERO: module @stage1
 // ZERO-SAME: functions = ["accumulate", "backward_weight"]
-// CHUNKS: error: dist.schedule: "interleaved=2" has 2 chunks per rank, expected one, a stage
-// UNKNOWN: error: dist.schedule: lists:1:1: {{.*}}1f2b
+// CHUNKS: error: schedule 'interleaved=2' has 2 chunks per rank, expected 1
+// UNKNOWN: error: 1f2b: expected
 module attributes {dist.stages = 2 : i64, hone.micro_batches = 3 : i64} {
   func.func @accumulate(%w: tensor<8xf32> {hone.kind = "param", hone.fqn = "w"},
       %x: tensor<8xf32> {hone.kind = "input", hone.fqn = "x"}, %sum: tensor<f32> {hone.kind = "scalar", hone.fqn = "loss"})

@@ -19,11 +19,6 @@ namespace hone::pipeline {
 // Names
 //===----------------------------------------------------------------------===//
 
-// Both ends of a message call the argument alike.
-/// The activation that stage `stage` reads and the one before hands on.
-std::string activationName(int stage);
-/// The gradient of that activation.
-std::string gradientName(int stage);
 /// The gradients of `weight` that stage `stage`, which does not own the weight,
 /// adds up in a step.
 std::string gradientSumName(int stage, llvm::StringRef weight);

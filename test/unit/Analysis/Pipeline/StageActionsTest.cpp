@@ -4,6 +4,7 @@
 
 #include "hone/Analysis/Pipeline/Check.h"
 #include "hone/Analysis/Pipeline/StageActions.h"
+#include "hone/Sharding/IR/Dist.h"
 
 #include "honert/honert.h"
 #include "program/CheckStages.h"
@@ -13,6 +14,7 @@
 
 #include <memory>
 
+using namespace hone;
 using namespace hone::pipeline;
 using namespace hone::pipeline::test;
 using llvm::StringRef;
@@ -58,12 +60,13 @@ private:
   void arguments() {
     saved = argument(honert::Kind::saved, "x", windows[WindowClass::Saved]);
     if (stage != 0) {
-      read = boundary(activationName(stage), WindowClass::ActivationIn);
-      back = boundary(gradientName(stage), WindowClass::GradientOut);
+      read = boundary(dist::stageName(stage), WindowClass::ActivationIn);
+      back = boundary(dist::gradientName(stage), WindowClass::GradientOut);
     }
     if (stage + 1 != shape.ranks) {
-      handed = boundary(activationName(stage + 1), WindowClass::ActivationOut);
-      gradient = boundary(gradientName(stage + 1), WindowClass::GradientIn);
+      handed = boundary(dist::stageName(stage + 1), WindowClass::ActivationOut);
+      gradient =
+          boundary(dist::gradientName(stage + 1), WindowClass::GradientIn);
     }
     for (const SharedWeight &weight : facts.lent) {
       value = argument(honert::Kind::param, weight.name, 1);
