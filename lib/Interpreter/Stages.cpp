@@ -192,11 +192,12 @@ FailureOr<Tensors> StageRunner::run() {
         return failure();
     if (terms.empty())
       break;
-    double sum = 0;
+    std::vector<double> sum(terms[0].size(), 0);
     for (const Tensor &term : terms)
-      sum += term.number(0);
-    sums.push_back(
-        Tensor::floats(terms[0].element(), terms[0].shape(), {sum}, mode));
+      for (int64_t i = 0; i != term.size(); ++i)
+        sum[i] += term.number(i);
+    sums.push_back(Tensor::floats(terms[0].element(), terms[0].shape(),
+                                  std::move(sum), mode));
   } while (true);
   if (different)
     return different->first.emitError("returns another ")

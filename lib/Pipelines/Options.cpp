@@ -94,12 +94,11 @@ static llvm::Expected<std::string> readSchedule(const std::string &schedule,
   }
   llvm::Expected<pipeline::ScheduleChoice> choice =
       pipeline::parseScheduleChoice(schedule);
-  bool isCompiled = choice && choice->chunksPerRank == 1 &&
-                    choice->kind != pipeline::ScheduleKind::ZeroBubbleH1;
+  bool isCompiled = choice && choice->chunksPerRank == 1;
   if (!choice)
     llvm::consumeError(choice.takeError());
   if (!isCompiled)
-    return wrong("gpipe, 1f1b or file:PATH");
+    return wrong("gpipe, 1f1b, zb-h1 or file:PATH");
   return schedule;
 }
 

@@ -269,9 +269,32 @@ static std::optional<int64_t> stageOfState(func::FuncOp update,
   return std::nullopt;
 }
 
-/// sqrt(sum over the stages of the square of the norm of their gradients); a
-/// norm of gradients of one stage as that computes it.
-static Value normOfStages(StageFunction &made, GlobalNormOp norm) {
+namespace {
+/// What the stages add up in their updates: one sum of a vector, so that all of
+/// them exchange the same however their updates differ.
+class StageSums {
+public:
+  explicit StageSums(StageFunction &made) : made(made) {}
+
+  /// Adds the loss, of which the last stage alone has a term.
+  void addLoss(Value sum) { terms.push_back(sum); }
+  /// Adds what a stage has of a norm of gradients, whose inputs are mapped.
+  void addNorm(GlobalNormOp norm);
+  /// Writes the sum; maps the norms, and returns the loss.
+  Value write();
+
+private:
+  StageFunction &made;
+  SmallVector<Value> terms; // scalars of one type
+  /// Whether the term of a norm is its square: gradients of several stages are
+  /// in it.
+  llvm::MapVector<GlobalNormOp, bool> norms;
+};
+} // namespace
+
+/// The norm of gradients of one stage is a term as it is, so that all stages
+/// have its bits; of several, the square of the norm of those that a stage has.
+void StageSums::addNorm(GlobalNormOp norm) {
   ImplicitLocOpBuilder &b = made.builder;
   SmallVector<Value> gradients;
   llvm::SmallDenseSet<int64_t> stages;
@@ -282,21 +305,58 @@ static Value normOfStages(StageFunction &made, GlobalNormOp norm) {
     if (stage == made.stage)
       gradients.push_back(made.mapping.lookup(gradient));
   }
-  if (stages.size() == 1) {
-    Value own = gradients.empty()
-                    ? zeros(b, norm.getType())
-                    : b.create<GlobalNormOp>(norm.getType(), gradients);
-    return b.create<StageSumOp>(own);
-  }
   Type type = norm.getType();
-  Value squares;
+  bool isSquare = stages.size() > 1;
+  norms[norm] = isSquare;
   if (gradients.empty()) {
-    squares = zeros(b, type);
-  } else {
-    Value own = b.create<GlobalNormOp>(type, gradients);
-    squares = b.create<MulOp>(own, own);
+    terms.push_back(zeros(b, type));
+    return;
   }
-  return b.create<SqrtOp>(b.create<StageSumOp>(squares));
+  Value own = b.create<GlobalNormOp>(type, gradients);
+  terms.push_back(isSquare ? b.create<MulOp>(own, own).getResult() : own);
+}
+
+Value StageSums::write() {
+  ImplicitLocOpBuilder &b = made.builder;
+  Type element = getElementTypeOrSelf(terms.front().getType());
+  auto one = RankedTensorType::get({1}, element);
+  auto all = RankedTensorType::get({int64_t(terms.size())}, element);
+  SmallVector<Value> parts;
+  for (Value term : terms)
+    parts.push_back(b.create<ReshapeOp>(one, term));
+  Value vector = parts.size() == 1
+                     ? parts.front()
+                     : b.create<ConcatOp>(all, parts, /*dim=*/0).getResult();
+  Value sum = b.create<StageSumOp>(vector);
+  auto take = [&](int64_t index) -> Value {
+    Value part = sum;
+    if (parts.size() != 1)
+      part = b.create<SliceOp>(one, sum, SmallVector<int64_t>{index},
+                               SmallVector<int64_t>{index + 1},
+                               SmallVector<int64_t>{1});
+    return b.create<ReshapeOp>(terms[index].getType(), part);
+  };
+  int64_t index = 1;
+  for (auto [norm, isSquare] : norms) {
+    Value total = take(index++);
+    made.mapping.map(norm.getResult(),
+                     isSquare ? b.create<SqrtOp>(total).getResult() : total);
+  }
+  return take(0);
+}
+
+/// The ops of `ops` that come before `norms`: what their inputs are made of.
+static DenseSet<Operation *> opsBefore(ArrayRef<GlobalNormOp> norms,
+                                       const DenseSet<Operation *> &ops) {
+  DenseSet<Operation *> before;
+  SmallVector<Value> work;
+  for (GlobalNormOp norm : norms)
+    llvm::append_range(work, norm.getInputs());
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp();
+        op && ops.contains(op) && before.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  return before;
 }
 
 func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
@@ -354,18 +414,29 @@ func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
   BlockArgument loss =
       made.addArgument(RankedTensorType::get({}, made.builder.getF32Type()),
                        kind::scalar, "loss");
+  SmallVector<GlobalNormOp> norms;
+  for (auto norm : update.front().getOps<GlobalNormOp>())
+    norms.push_back(norm);
+  DenseSet<Operation *> before = opsBefore(norms, ops);
+  StageSums sums(made);
+  sums.addLoss(loss);
   for (Operation &op : update.front().without_terminator()) {
-    if (!ops.contains(&op))
-      continue;
     made.builder.setLoc(op.getLoc());
     if (auto norm = dyn_cast<GlobalNormOp>(op))
-      made.mapping.map(norm.getResult(), normOfStages(made, norm));
-    else
+      sums.addNorm(norm);
+    else if (before.contains(&op))
       made.clone(op);
+  }
+  Value totalLoss = sums.write();
+  for (Operation &op : update.front().without_terminator()) {
+    if (!ops.contains(&op) || before.contains(&op) || isa<GlobalNormOp>(op))
+      continue;
+    made.builder.setLoc(op.getLoc());
+    made.clone(op);
   }
   made.builder.setLoc(update.getLoc());
   for (unsigned index : own)
     made.addResult(index);
-  made.addUpdate(made.builder.create<StageSumOp>(loss), loss);
+  made.addUpdate(totalLoss, loss);
   return made.finish();
 }

@@ -1,12 +1,17 @@
-// The norm of gradients of several stages is the root of the sum of their squares.
+// The norm of gradients of several stages is the root of the sum of their squares. It is summed together with the loss.
 // RUN: hone-opt %s --dist-split-stages | FileCheck %s
 
 // CHECK-LABEL: module @stage1
 // CHECK: func.func @update(
 // CHECK: %[[N:.*]] = hone.global_norm %{{.*}} : (tensor<8xf32>)
 // CHECK-NEXT: %[[NN:.*]] = hone.mul %[[N]], %[[N]]
-// CHECK-NEXT: %[[S:.*]] = dist.stage_sum %[[NN]]
+// CHECK: %[[SQUARE:.*]] = hone.reshape %[[NN]]
+// CHECK-NEXT: %[[TERMS:.*]] = hone.concat %{{.*}}, %[[SQUARE]]
+// CHECK-NEXT: %[[SUM:.*]] = dist.stage_sum %[[TERMS]]
+// CHECK-NEXT: %[[PART:.*]] = hone.slice %[[SUM]] [1] to [2]
+// CHECK-NEXT: %[[S:.*]] = hone.reshape %[[PART]]
 // CHECK-NEXT: %[[NORM:.*]] = hone.sqrt %[[S]]
+// CHECK-NOT: dist.stage_sum
 // CHECK: return %{{.*}}, %[[NORM]],
 module attributes {dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   func.func @accumulate(%v: tensor<8xf32> {hone.kind = "param", hone.fqn = "v"},

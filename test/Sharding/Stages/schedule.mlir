@@ -19,7 +19,7 @@
 // ZERO: module @stage1
 // ZERO-SAME: functions = ["accumulate", "backward_weight"]
 // CHUNKS: error: schedule 'interleaved=2' has 2 chunks per rank, expected 1
-// UNKNOWN: error: 1f2b: expected
+// UNKNOWN: error: '1f2b': expected
 module attributes {dist.stages = 2 : i64, hone.micro_batches = 3 : i64} {
   func.func @accumulate(%w: tensor<8xf32> {hone.kind = "param", hone.fqn = "w"},
       %x: tensor<8xf32> {hone.kind = "input", hone.fqn = "x"}, %sum: tensor<f32> {hone.kind = "scalar", hone.fqn = "loss"})

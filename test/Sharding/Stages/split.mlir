@@ -24,9 +24,14 @@ module attributes {dist.stages = 2 : i64, hone.micro_batches = 4 : i64} {
   // CHECK-SAME: %[[LOSS:[^:]*]]: tensor<f32> {hone.fqn = "loss", hone.kind = "scalar"})
   // CHECK-NEXT: %[[ALL:.*]] = hone.add %[[OWN]], %[[OTHER]]
   // CHECK-NEXT: %[[N:.*]] = hone.global_norm %[[ALL]]
-  // All its gradients are of stage 0.
-  // CHECK-NEXT: %[[NORM:.*]] = dist.stage_sum %[[N]]
-  // CHECK-NEXT: %[[TOTAL:.*]] = dist.stage_sum %[[LOSS]]
+  // All its gradients are of stage 0, so the norm is a term as it is.
+  // CHECK: %[[TERM:.*]] = hone.reshape %[[N]]
+  // CHECK-NEXT: %[[TERMS:.*]] = hone.concat %{{.*}}, %[[TERM]]
+  // CHECK-NEXT: %[[SUM:.*]] = dist.stage_sum %[[TERMS]]
+  // CHECK-NEXT: %[[PART:.*]] = hone.slice %[[SUM]] [1] to [2]
+  // CHECK-NEXT: %[[NORM:.*]] = hone.reshape %[[PART]]
+  // CHECK-NEXT: %[[PART0:.*]] = hone.slice %[[SUM]] [0] to [1]
+  // CHECK-NEXT: %[[TOTAL:.*]] = hone.reshape %[[PART0]]
   // CHECK-NEXT: return %[[ALL]], %[[NORM]], %[[TOTAL]]
 
 // CHECK: module @stage1 attributes {dist.stage = 1 : i64, dist.turns = {{.*}}, hone.micro_batches = 4 : i64}
@@ -45,8 +50,8 @@ module attributes {dist.stages = 2 : i64, hone.micro_batches = 4 : i64} {
   // No parameter is its own.
   // CHECK: func.func @update(%[[LOSS1:[^:]*]]: tensor<f32> {hone.fqn = "loss", hone.kind = "scalar"})
   // CHECK: %[[ZERO:.*]] = hone.constant dense<0.000000e+00> : tensor<f32>
-  // CHECK: dist.stage_sum %[[ZERO]]
-  // CHECK: dist.stage_sum %[[LOSS1]]
+  // CHECK: dist.stage_sum %{{.*}} : tensor<2xf32>
+  // CHECK-NOT: dist.stage_sum
   func.func @accumulate(
       %w: tensor<8xf32> {hone.kind = "param", hone.fqn = "w"}, %x: tensor<8xf32> {hone.kind = "input", hone.fqn = "x"},
       %sum: tensor<8xf32> {hone.kind = "grad", hone.fqn = "w"},

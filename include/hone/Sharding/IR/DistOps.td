@@ -145,19 +145,20 @@ def Dist_TurnOp : Dist_StageOp<"turn"> {
 }
 
 def Dist_StageSumOp : Dist_StageOp<"stage_sum"> {
-  let summary = "Sum of a number over the stages of a pipeline";
+  let summary = "Sums of numbers over the stages of a pipeline";
   let description = [{
-    The op returns the sum of the operands of all stages, added in the order of the stages, on each of them. All stages
-    run it. `dist-lower-collectives` makes it a `dist.all_reduce` over the axis `pp`.
+    The op returns the sums of the operands of all stages, element by element, added in the order of the stages, on each
+    of them. A function has at most one, since what else it computes differs by stage: two might be merged, or change
+    places, in one stage and not in another. `dist-lower-collectives` makes it a `dist.all_reduce` over the axis `pp`.
 
     Example:
 
     ```mlir
-    %s = dist.stage_sum %squares : tensor<f32>
+    %s = dist.stage_sum %squares : tensor<2xf32>
     ```
   }];
-  let arguments = (ins Hone_FloatScalar:$operand);
-  let results = (outs Hone_FloatScalar:$result);
+  let arguments = (ins Hone_FloatTensor:$operand);
+  let results = (outs Hone_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
