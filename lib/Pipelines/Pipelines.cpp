@@ -2,6 +2,7 @@
 
 #include "hone/Pipelines/Pipelines.h"
 
+#include "Nesting.h"
 #include "hone/Codegen/Passes.h"
 #include "hone/IR/PackageFunction.h"
 #include "hone/Sharding/Passes.h"
@@ -45,28 +46,6 @@ static void addCleanup(OpPassManager &manager) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Passes that lead from @forward to @step, run where the package does not hold
-/// the whole step already.
-struct OnForward : PassWrapper<OnForward, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnForward)
-
-  explicit OnForward(OpPassManager passes) : passes(std::move(passes)) {}
-
-  StringRef getName() const override { return "OnForward"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    passes.getDependentDialects(registry);
-  }
-
-  void runOnOperation() override {
-    if (holdsWholeStep(getOperation()))
-      return markAllAnalysesPreserved();
-    if (failed(runPipeline(passes, getOperation())))
-      signalPassFailure();
-  }
-
-  OpPassManager passes;
-};
-
 /// Rejects options that would change how @forward becomes @step, of a package
 /// that holds @step, and those that contradict each other.
 struct CheckForwardOptions
@@ -103,52 +82,6 @@ struct CheckForwardOptions
   PipelineOptions options;
 };
 } // namespace
-
-/// Adds the passes that `build` adds, for packages with @forward.
-static void addOnForward(OpPassManager &manager,
-                         llvm::function_ref<void(OpPassManager &)> build) {
-  OpPassManager passes(ModuleOp::getOperationName());
-  build(passes);
-  manager.addPass(std::make_unique<OnForward>(std::move(passes)));
-}
-
-//===----------------------------------------------------------------------===//
-// Stages of a pipeline
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Passes that run on the module of each stage of a pipeline; on the module
-/// itself where it has no stages.
-struct OnStages : PassWrapper<OnStages, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnStages)
-
-  explicit OnStages(OpPassManager passes) : passes(std::move(passes)) {}
-
-  StringRef getName() const override { return "OnStages"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    passes.getDependentDialects(registry);
-  }
-
-  void runOnOperation() override {
-    auto stages = llvm::to_vector(getOperation().getOps<ModuleOp>());
-    if (stages.empty())
-      stages.push_back(getOperation());
-    for (ModuleOp stage : stages)
-      if (failed(runPipeline(passes, stage)))
-        return signalPassFailure();
-  }
-
-  OpPassManager passes;
-};
-} // namespace
-
-/// Adds the passes that `build` adds, for each stage.
-static void addOnStages(OpPassManager &manager,
-                        llvm::function_ref<void(OpPassManager &)> build) {
-  OpPassManager passes(ModuleOp::getOperationName());
-  build(passes);
-  manager.addPass(std::make_unique<OnStages>(std::move(passes)));
-}
 
 //===----------------------------------------------------------------------===//
 // Borders

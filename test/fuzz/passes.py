@@ -197,7 +197,9 @@ GENERATING = ("hone-build-generate",)
 # What changes the loss on purpose: test/Transforms/Raise/separate-documents.
 CHANGING = ("hone-separate-documents",)
 # Which make of a model what the interpreter runs stage by stage: test/Sharding/Stages/models.test.
-STAGED = ("dist-assign-stages", "dist-split-stages", "hone-split-turns")
+STAGED = ("dist-assign-stages", "dist-split-stages")
+# What leads from these to one program: test/e2e/ranks-pipelines.test.
+JOINING = ("hone-split-turns", "hone-join-stages")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Ops that no random graph holds, with the reason.
@@ -279,7 +281,8 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *ENDING, *GENERATING, *CHANGING, *STAGED, *PIPELINES}
+    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *ENDING, *GENERATING, *CHANGING, *STAGED, *JOINING,
+             *PIPELINES}
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]

@@ -106,9 +106,11 @@ LogicalResult DistSplitStages::run() {
     }
     made.back().push_back(sliceUpdate(update, *owners, stage));
   }
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-    if (isa<func::FuncOp, MeshOp>(op))
-      op.erase();
+  // Each stage has its own.
+  for (auto mesh : llvm::make_early_inc_range(module.getOps<MeshOp>()))
+    mesh.erase();
+  for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    func.erase();
   for (ModuleOp stage : made)
     module.push_back(stage);
   return success();
