@@ -51,8 +51,6 @@ struct ParallelStep {
   bool dividesSequence = false;
   Recomputed recomputed = Recomputed::Nothing;
   StateParts state = StateParts::Copies;
-  /// With divided state: gradients are reduced in each micro-batch.
-  bool reducesEachTime = true;
   /// Bytes that an attention score is read and written with, forward; 0 where
   /// attention is one kernel. 13: product, softmax, dropout and product.
   double bytesPerScore = 13;

@@ -1,0 +1,263 @@
+//===- Chunks.cpp - Units cut into the chunks of a pipeline ---------------===//
+
+#include "Chunks.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+#include <tuple>
+
+using namespace hone;
+using namespace hone::search;
+using dist::CollectiveKind;
+using pipeline::ActionKind;
+using pipeline::ScheduleKind;
+
+Chunks::Chunks(const Model &model, const Cluster &cluster)
+    : model(model), cluster(cluster) {
+  for (const Unit &unit : model.units) {
+    auto found =
+        llvm::find_if(kinds, [&](const Unit *kind) { return *kind == unit; });
+    kindOf.push_back(size_t(found - kinds.begin()));
+    if (found == kinds.end())
+      kinds.push_back(&unit);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// From one plan to the next
+//===----------------------------------------------------------------------===//
+
+static auto axesOf(const Plan &plan) {
+  return std::tie(plan.pp, plan.dp, plan.fs, plan.ep, plan.cp, plan.tp);
+}
+
+/// What seconds of units depend on.
+static auto unitFactsOf(const Plan &plan) {
+  return std::tie(plan.ep, plan.cp, plan.tp, plan.dividesPositions,
+                  plan.microBatch, plan.keep, plan.hidesRows);
+}
+
+static bool isV(const Plan &plan) {
+  return plan.schedule.kind == ScheduleKind::ZeroBubbleV;
+}
+
+/// What chunks depend on besides.
+static auto chunkFactsOf(const Plan &plan) {
+  return std::make_tuple(plan.pp, plan.schedule.chunksPerRank, isV(plan),
+                         plan.cuts, plan.dp * plan.fs);
+}
+
+void Chunks::set(const Plan &next) {
+  bool isFirst = seconds.empty();
+  if (isFirst || axesOf(plan) != axesOf(next))
+    mesh.emplace(meshOf(next, cluster.network));
+  bool hasUnits = !isFirst && unitFactsOf(plan) == unitFactsOf(next);
+  bool hasChunks = hasUnits && chunkFactsOf(plan) == chunkFactsOf(next);
+  bool hasShares = hasChunks && plan.schedule.kind == next.schedule.kind;
+  plan = next;
+  if (!hasUnits)
+    findSeconds();
+  if (!hasChunks) {
+    findBorders();
+    findWork();
+  }
+  if (!hasShares)
+    findShares();
+}
+
+void Chunks::findSeconds() {
+  seconds.clear();
+  for (const Unit *kind : kinds)
+    seconds.push_back(
+        unitSeconds(*kind, /*isLast=*/false, model, plan, *mesh, cluster));
+  seconds.push_back(unitSeconds(model.units.back(), /*isLast=*/true, model,
+                                plan, *mesh, cluster));
+  before.assign(1, 0);
+  for (size_t unit = 0; unit != kindOf.size(); ++unit) {
+    const UnitSeconds &of = secondsOf(unit);
+    before.push_back(before.back() + of.forward.total() +
+                     of.backwardInput.total() + of.backwardWeight.total());
+  }
+}
+
+/// Cuts a chain into chunks of at least one unit and at most `longest` seconds;
+/// false if there would be more. Later chunks are filled first: the ranks of
+/// earlier ones have more micro-batches in flight.
+static bool cutChain(llvm::ArrayRef<double> before, size_t chunks,
+                     double longest, std::vector<size_t> &borders) {
+  size_t end = before.size() - 1;
+  borders.assign(chunks + 1, end);
+  for (size_t chunk = chunks; chunk-- != 0;) {
+    size_t first = end;
+    while (first > chunk && before[end] - before[first - 1] <= longest)
+      --first;
+    if (first == end)
+      return false;
+    borders[chunk] = end = first;
+  }
+  return end == 0;
+}
+
+/// The longest chunk is as short as units allow: a step takes the sum of all
+/// chunks, which is given, and the longest once more per further micro-batch.
+void Chunks::findBorders() {
+  if (!plan.cuts.empty()) {
+    borders.assign(1, 0);
+    llvm::append_range(borders, plan.cuts);
+    borders.push_back(kindOf.size());
+    return;
+  }
+  size_t chunks = size_t(plan.chunks());
+  double low = before.back() / double(chunks), high = before.back();
+  for (int round = 0; round != 40; ++round) {
+    double middle = (low + high) / 2;
+    (cutChain(before, chunks, middle, borders) ? high : low) = middle;
+  }
+  cutChain(before, chunks, high, borders);
+}
+
+void Chunks::findWork() {
+  // Ranks of tp send a part each.
+  message = dist::secondsOf(CollectiveKind::shift, mesh->group({PP}),
+                            model.boundaryBytes * double(plan.microBatch) /
+                                double(plan.cp * plan.tp));
+  work.assign(size_t(plan.chunks()), {});
+  for (size_t chunk = 0; chunk != work.size(); ++chunk) {
+    Work &of = work[chunk];
+    for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit) {
+      of.forward += secondsOf(unit).forward.total();
+      of.backwardInput += secondsOf(unit).backwardInput.total();
+      of.backwardWeight += secondsOf(unit).backwardWeight.total();
+    }
+    of.forward += message;
+    of.backwardInput += message;
+  }
+}
+
+bool Chunks::splitsBackward() const {
+  return isV(plan) || plan.schedule.kind == ScheduleKind::ZeroBubbleH1;
+}
+
+pipeline::Shape Chunks::shape(int64_t microBatches) const {
+  return {int(plan.pp), plan.schedule.chunksPerRank, int(microBatches),
+          isV(plan) ? pipeline::Placement::V : pipeline::Placement::Loop};
+}
+
+static double arithmetic(const Seconds &seconds) {
+  return seconds[Part::Products] + seconds[Part::Elements];
+}
+
+void Chunks::findShares() {
+  pipeline::Shape places = shape(1);
+  shares.assign(size_t(plan.pp), {});
+  busiestRank = 0;
+  for (size_t rank = 0; rank != shares.size(); ++rank) {
+    RankShare &share = shares[rank];
+    for (int index = 0; index != places.chunksPerRank; ++index) {
+      size_t chunk = size_t(places.chunkOf(int(rank), index));
+      share.work += work[chunk].total();
+      for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit) {
+        const Unit &facts = model.units[unit];
+        const UnitSeconds &of = secondsOf(unit);
+        double dense = facts.parameters / double(plan.tp);
+        double experts = facts.expertParameters / double(plan.tp * plan.ep);
+        share.units.parameters += dense;
+        share.units.expertParameters += experts;
+        share.units.largest = std::max(share.units.largest, dense + experts);
+        share.units.count += dense + experts > 0;
+        share.units.forward += arithmetic(of.forward);
+        share.units.backward +=
+            arithmetic(of.backwardInput) + arithmetic(of.backwardWeight);
+        share.savedBytes += of.savedBytes;
+        share.transientBytes =
+            std::max(share.transientBytes, of.transientBytes);
+      }
+    }
+    // Its first chunk gets no value before those before it have computed one.
+    // After its last gradient they compute theirs; a split backward pass leaves
+    // weights of its own for that time.
+    for (int chunk = 0; chunk != places.chunkOf(int(rank), 0); ++chunk) {
+      share.ahead += work[size_t(chunk)].forward;
+      share.behind += splitsBackward() ? 0 : work[size_t(chunk)].backward();
+    }
+    if (share.work > shares[busiestRank].work)
+      busiestRank = rank;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Answers
+//===----------------------------------------------------------------------===//
+
+Seconds Chunks::busiestSeconds() const {
+  pipeline::Shape places = shape(1);
+  Seconds sum;
+  for (int index = 0; index != places.chunksPerRank; ++index) {
+    size_t chunk = size_t(places.chunkOf(int(busiestRank), index));
+    for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit) {
+      const UnitSeconds &of = secondsOf(unit);
+      for (const Seconds &part :
+           {of.forward, of.backwardInput, of.backwardWeight})
+        sum += part;
+    }
+    sum[Part::Stages] += 2 * message;
+  }
+  return sum;
+}
+
+/// A list's middle repeats itself, so a short one has the same peaks; an
+/// interleaved one's first group depends on the remainder.
+llvm::ArrayRef<double> Chunks::inFlight(int64_t microBatches) {
+  bool isSteady = plan.schedule.kind != ScheduleKind::GPipe;
+  int64_t count = microBatches;
+  if (isSteady && count > 4 * plan.pp)
+    count = 4 * plan.pp + count % plan.pp;
+  std::vector<double> &peaks = flights[{
+      plan.schedule.kind, plan.schedule.chunksPerRank, plan.pp, count}];
+  if (peaks.empty()) {
+    pipeline::Schedule schedule =
+        pipeline::generateSchedule(plan.schedule, int(plan.pp), int(count));
+    for (int rank = 0; rank != int(plan.pp); ++rank)
+      peaks.push_back(pipeline::peakActivations(schedule, rank));
+  }
+  return peaks;
+}
+
+double Chunks::shortest(int64_t microBatches) const {
+  double longest = 0;
+  for (const RankShare &share : shares)
+    longest =
+        std::max(longest, share.ahead + double(microBatches) * share.work +
+                              share.behind);
+  return longest;
+}
+
+double Chunks::replay(int64_t microBatches) const {
+  if (plan.pp == 1)
+    return double(microBatches) * shares.front().work;
+  pipeline::Schedule schedule =
+      pipeline::placeTransfers(pipeline::generateSchedule(
+          plan.schedule, int(plan.pp), int(microBatches)));
+  // Messages are part of the work of those who send them.
+  pipeline::ScheduleSeconds times;
+  times.messages.assign(schedule.channels.size(), 0);
+  for (const Work &of : work)
+    times.chunks.push_back(pipeline::ChunkSeconds::of(
+        of.forward, of.backwardInput, of.backwardWeight));
+  return pipeline::runSchedule(schedule, times).makespan;
+}
+
+KeyExchange Chunks::keys() const {
+  for (size_t unit = 0; unit != kindOf.size(); ++unit)
+    if (model.units[unit].keyBytes > 0)
+      return secondsOf(unit).keys;
+  return KeyExchange::Ring;
+}
+
+RowExchange Chunks::rows() const {
+  for (size_t unit = 0; unit != kindOf.size(); ++unit)
+    if (model.units[unit].rowBytes > 0)
+      return secondsOf(unit).rows;
+  return RowExchange::AllToAll;
+}

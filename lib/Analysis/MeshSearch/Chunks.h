@@ -1,0 +1,91 @@
+//===- Chunks.h - Units cut into the chunks of a pipeline -------*- C++ -*-===//
+
+#ifndef HONE_LIB_ANALYSIS_MESHSEARCH_CHUNKS_H
+#define HONE_LIB_ANALYSIS_MESHSEARCH_CHUNKS_H
+
+#include "RankState.h"
+#include "UnitSeconds.h"
+#include "hone/Analysis/Pipeline/Timeline.h"
+
+#include <map>
+
+namespace hone::search {
+
+/// What the chunks of a rank along pp need.
+struct RankShare {
+  RankUnits units;
+  double savedBytes = 0; ///< one micro-batch of all its chunks
+  double transientBytes = 0;
+  double work = 0;   ///< seconds of a micro-batch, messages among them
+  double ahead = 0;  ///< seconds that others work before its first action, ...
+  double behind = 0; ///< ... and, if no schedule can fill them, after its last
+};
+
+/// Units, their seconds and chunks under one plan after another. What does not
+/// change from plan to plan stays.
+class Chunks {
+public:
+  Chunks(const Model &model, const Cluster &cluster);
+
+  /// Call before all others.
+  void set(const Plan &plan);
+
+  const dist::Mesh &getMesh() const { return *mesh; }
+  llvm::ArrayRef<RankShare> ranks() const { return shares; }
+  /// The rank that works longest.
+  const RankShare &busiest() const { return shares[busiestRank]; }
+  /// Of one micro-batch of the busiest rank.
+  Seconds busiestSeconds() const;
+  /// The most micro-batches in flight, by rank, as peakActivations has them.
+  llvm::ArrayRef<double> inFlight(int64_t microBatches);
+  /// Seconds from the first action to the last: at least, and exactly.
+  double shortest(int64_t microBatches) const;
+  double replay(int64_t microBatches) const;
+  /// Of the first unit that exchanges any.
+  KeyExchange keys() const;
+  RowExchange rows() const;
+  /// Where chunks begin, but for the first.
+  std::vector<size_t> cuts() const {
+    return {borders.begin() + 1, borders.end() - 1};
+  }
+
+private:
+  struct Work {
+    double forward = 0, backwardInput = 0, backwardWeight = 0;
+
+    double backward() const { return backwardInput + backwardWeight; }
+    double total() const { return forward + backward(); }
+  };
+
+  const UnitSeconds &secondsOf(size_t unit) const {
+    return seconds[unit + 1 == kindOf.size() ? kinds.size() : kindOf[unit]];
+  }
+  bool splitsBackward() const;
+  pipeline::Shape shape(int64_t microBatches) const;
+  void findSeconds();
+  void findBorders();
+  void findWork();
+  void findShares();
+
+  const Model &model;
+  const Cluster &cluster;
+  std::vector<const Unit *> kinds; ///< different ones
+  std::vector<size_t> kindOf;      ///< by unit
+
+  Plan plan; ///< the last
+  std::optional<dist::Mesh> mesh;
+  std::vector<UnitSeconds> seconds; ///< by kind, and of the last unit
+  std::vector<double> before;       ///< seconds of the units before each
+  std::vector<size_t> borders;      ///< where chunks begin, and the end
+  double message = 0;               ///< seconds of one
+  std::vector<Work> work;           ///< by chunk
+  std::vector<RankShare> shares;
+  size_t busiestRank = 0;
+  std::map<std::tuple<pipeline::ScheduleKind, int, int64_t, int64_t>,
+           std::vector<double>>
+      flights;
+};
+
+} // namespace hone::search
+
+#endif // HONE_LIB_ANALYSIS_MESHSEARCH_CHUNKS_H
