@@ -92,6 +92,9 @@ private:
   llvm::Error emit(OutputFile &output);
   llvm::Error emitLowered(OutputFile &output);
 
+  // Plans for many ranks (SearchMesh.cpp).
+  llvm::Error searchMesh();
+
   // From a lowered program to a binary (WriteBinary.cpp).
   void noteCpu();
   llvm::Error lowerDevice();

@@ -276,7 +276,7 @@ Error Compilation::emit(OutputFile &output) {
 
 Error Compilation::run() {
   std::optional<OutputFile> output;
-  if (!options.dryRun) {
+  if (!options.onlyReports()) {
     if (Error error = checkOutput(options))
       return error;
     llvm::Expected<OutputFile> created = OutputFile::create(options.output);
@@ -291,6 +291,8 @@ Error Compilation::run() {
   if (!options.cluster.empty())
     if (Error error = readCluster())
       return error;
+  if (options.searchedRanks != 0)
+    return searchMesh();
   Phase upto = phaseOf(options.pipeline.upto);
   if (Error error = runPhases(Phase::Import, std::min(upto, Phase::Import)))
     return error;

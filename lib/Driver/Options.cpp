@@ -101,6 +101,21 @@ static Error setDryRun(StringRef, Options &options) {
   return Error::success();
 }
 
+static Error setSearchMesh(StringRef value, Options &options) {
+  constexpr int64_t most = 1 << 20;
+  if (value.getAsInteger(10, options.searchedRanks) ||
+      options.searchedRanks < 1 || options.searchedRanks > most)
+    return wrongValue(value, "a number of ranks from 1 to " + Twine(most));
+  return Error::success();
+}
+
+static Error setComparePlan(StringRef value, Options &options) {
+  llvm::Expected<search::Plan> plan = search::parsePlan(value);
+  if (plan)
+    options.comparedPlan = std::move(*plan);
+  return plan.takeError();
+}
+
 static Error setTextPackage(StringRef value, Options &options) {
   options.textPackage = value.str();
   return value.empty() ? wrongValue(value, "a package or none")
@@ -202,6 +217,12 @@ static std::vector<OptionRow> makeRows() {
        "write report.json there, and index.html, a page of it", setReport},
       {"--dry-run", "", "say what it needs and how fast it may be; no output",
        setDryRun},
+      {"--search-mesh", "N",
+       "rank meshes, recipes and schedules for N ranks by estimates; no output",
+       setSearchMesh},
+      {"--compare-plan", "PLAN",
+       "with --search-mesh: estimate this one too, as pp=2,dp=2,tp=2,sp,1f1b",
+       setComparePlan},
       {"--time-phases", "", "print the milliseconds of each phase",
        setTimePhases}};
   llvm::append_range(rows, others);
@@ -285,6 +306,8 @@ completePhases(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("--upto: expected --emit=mlir with it");
   if (options.emit == Emit::Plan || options.dryRun)
     pipeline.upto = nameOf(Phase::Plan);
+  else if (options.searchedRanks != 0)
+    pipeline.upto = nameOf(Phase::Step);
   else if (options.emit == Emit::MLIR && !given.count("--upto"))
     pipeline.upto = nameOf(Phase::Checkpoint);
   Phase from = phaseOf(pipeline.from), upto = phaseOf(pipeline.upto);
@@ -326,6 +349,28 @@ completePhases(const llvm::StringMap<std::string> &given, Options &options) {
   return std::nullopt;
 }
 
+/// Options that say what a search has to find, or ask for something else.
+static std::optional<int> checkSearch(const llvm::StringMap<std::string> &given,
+                                      const Options &options) {
+  if (options.searchedRanks == 0)
+    return options.comparedPlan
+               ? std::optional<int>(usageError(
+                     "--compare-plan: expected --search-mesh=N with it"))
+               : std::nullopt;
+  for (StringRef name : {"--mesh", "--recipe", "--dry-run", "--emit",
+                         "--report", "--memory-budget", "--upto", "--exact"})
+    if (given.count(name))
+      return usageError("--search-mesh: finds a mesh and writes nothing, "
+                        "expected no " +
+                        name + " with it");
+  if (options.comparedPlan &&
+      options.comparedPlan->ranks() != options.searchedRanks)
+    return usageError(
+        "--compare-plan: is of " + Twine(options.comparedPlan->ranks()) +
+        " ranks, expected a plan of " + Twine(options.searchedRanks));
+  return std::nullopt;
+}
+
 /// What options say together: 2 after one line if they contradict each other.
 static std::optional<int>
 completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
@@ -338,7 +383,9 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("-: is text of a module, expected --from=PHASE with it");
   if (options.dryRun && given.count("--emit"))
     return usageError("--dry-run: writes nothing, expected no --emit");
-  if (options.output.empty() && !options.dryRun && !isText)
+  if (std::optional<int> code = checkSearch(given, options))
+    return code;
+  if (options.output.empty() && !options.onlyReports() && !isText)
     return usageError("-o: missing, expected a file to write");
   if (options.output == "-" && !isText)
     return usageError("-o: is '-', expected a file for a binary");
@@ -418,6 +465,8 @@ std::optional<int> hone::driver::parseOptions(int argc, char **argv,
       value = argv[index];
     }
     auto [before, isFirst] = given.try_emplace(name, value.str());
+    options.given.push_back(value.empty() ? name.str()
+                                          : (name + "=" + value).str());
     if (!isFirst && !row->mayRepeat && before->second != value)
       return usageError(name + ": given twice, as '" + before->second +
                         "' and '" + value + "'");

@@ -3,6 +3,7 @@
 #ifndef HONE_DRIVER_OPTIONS_H
 #define HONE_DRIVER_OPTIONS_H
 
+#include "hone/Analysis/MeshSearch/Plan.h"
 #include "hone/Pipelines/Pipelines.h"
 #include "hone/Target/CPU/MachineCode.h"
 
@@ -38,7 +39,13 @@ struct Options {
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
   bool dryRun = false;
+  int64_t searchedRanks = 0; ///< of --search-mesh; 0: no search
+  std::optional<search::Plan> comparedPlan; ///< beside what the search finds
   bool timePhases = false;
+  std::vector<std::string> given; ///< options, as "--name=value"
+
+  /// Whether nothing is written.
+  bool onlyReports() const { return dryRun || searchedRanks != 0; }
 };
 
 /// Reads the command line. Returns the exit code if the program ends here: 0

@@ -28,10 +28,6 @@ Chunks::Chunks(const Model &model, const Cluster &cluster)
 // From one plan to the next
 //===----------------------------------------------------------------------===//
 
-static auto axesOf(const Plan &plan) {
-  return std::tie(plan.pp, plan.dp, plan.fs, plan.ep, plan.cp, plan.tp);
-}
-
 /// What seconds of units depend on.
 static auto unitFactsOf(const Plan &plan) {
   return std::tie(plan.ep, plan.cp, plan.tp, plan.dividesPositions,
@@ -42,18 +38,23 @@ static bool isV(const Plan &plan) {
   return plan.schedule.kind == ScheduleKind::ZeroBubbleV;
 }
 
-/// What chunks depend on besides.
-static auto chunkFactsOf(const Plan &plan) {
-  return std::make_tuple(plan.pp, plan.schedule.chunksPerRank, isV(plan),
-                         plan.cuts, plan.dp * plan.fs);
+/// Whether chunks are the same where units are.
+static bool haveSameChunks(const Plan &a, const Plan &b) {
+  return a.pp == b.pp && a.dp * a.fs == b.dp * b.fs && isV(a) == isV(b) &&
+         a.schedule.chunksPerRank == b.schedule.chunksPerRank &&
+         a.cuts == b.cuts;
 }
 
 void Chunks::set(const Plan &next) {
   bool isFirst = seconds.empty();
-  if (isFirst || axesOf(plan) != axesOf(next))
-    mesh.emplace(meshOf(next, cluster.network));
+  std::array<int64_t, 6> axes = {next.pp, next.dp, next.fs,
+                                 next.ep, next.cp, next.tp};
+  auto known = allGroups.find(axes);
+  if (known == allGroups.end())
+    known = allGroups.insert({axes, Groups(next, cluster.network)}).first;
+  groups = &known->second;
   bool hasUnits = !isFirst && unitFactsOf(plan) == unitFactsOf(next);
-  bool hasChunks = hasUnits && chunkFactsOf(plan) == chunkFactsOf(next);
+  bool hasChunks = hasUnits && haveSameChunks(plan, next);
   bool hasShares = hasChunks && plan.schedule.kind == next.schedule.kind;
   plan = next;
   if (!hasUnits)
@@ -70,9 +71,9 @@ void Chunks::findSeconds() {
   seconds.clear();
   for (const Unit *kind : kinds)
     seconds.push_back(
-        unitSeconds(*kind, /*isLast=*/false, model, plan, *mesh, cluster));
+        unitSeconds(*kind, /*isLast=*/false, model, plan, *groups, cluster));
   seconds.push_back(unitSeconds(model.units.back(), /*isLast=*/true, model,
-                                plan, *mesh, cluster));
+                                plan, *groups, cluster));
   before.assign(1, 0);
   for (size_t unit = 0; unit != kindOf.size(); ++unit) {
     const UnitSeconds &of = secondsOf(unit);
@@ -110,7 +111,7 @@ void Chunks::findBorders() {
   }
   size_t chunks = size_t(plan.chunks());
   double low = before.back() / double(chunks), high = before.back();
-  for (int round = 0; round != 40; ++round) {
+  for (int round = 0; round != 30; ++round) {
     double middle = (low + high) / 2;
     (cutChain(before, chunks, middle, borders) ? high : low) = middle;
   }
@@ -119,7 +120,7 @@ void Chunks::findBorders() {
 
 void Chunks::findWork() {
   // Ranks of tp send a part each.
-  message = dist::secondsOf(CollectiveKind::shift, mesh->group({PP}),
+  message = dist::secondsOf(CollectiveKind::shift, groups->pp,
                             model.boundaryBytes * double(plan.microBatch) /
                                 double(plan.cp * plan.tp));
   work.assign(size_t(plan.chunks()), {});
@@ -162,8 +163,8 @@ void Chunks::findShares() {
         const UnitSeconds &of = secondsOf(unit);
         double dense = facts.parameters / double(plan.tp);
         double experts = facts.expertParameters / double(plan.tp * plan.ep);
-        share.units.parameters += dense;
-        share.units.expertParameters += experts;
+        share.units.parameters[0] += dense;
+        share.units.parameters[1] += experts;
         share.units.largest = std::max(share.units.largest, dense + experts);
         share.units.count += dense + experts > 0;
         share.units.forward += arithmetic(of.forward);
@@ -213,8 +214,9 @@ llvm::ArrayRef<double> Chunks::inFlight(int64_t microBatches) {
   int64_t count = microBatches;
   if (isSteady && count > 4 * plan.pp)
     count = 4 * plan.pp + count % plan.pp;
-  std::vector<double> &peaks = flights[{
-      plan.schedule.kind, plan.schedule.chunksPerRank, plan.pp, count}];
+  std::array<int64_t, 4> key = {int64_t(plan.schedule.kind),
+                                plan.schedule.chunksPerRank, plan.pp, count};
+  std::vector<double> &peaks = flights[key];
   if (peaks.empty()) {
     pipeline::Schedule schedule =
         pipeline::generateSchedule(plan.schedule, int(plan.pp), int(count));

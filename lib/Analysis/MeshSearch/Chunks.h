@@ -30,7 +30,7 @@ public:
   /// Call before all others.
   void set(const Plan &plan);
 
-  const dist::Mesh &getMesh() const { return *mesh; }
+  const Groups &getGroups() const { return *groups; }
   llvm::ArrayRef<RankShare> ranks() const { return shares; }
   /// The rank that works longest.
   const RankShare &busiest() const { return shares[busiestRank]; }
@@ -72,8 +72,8 @@ private:
   std::vector<const Unit *> kinds; ///< different ones
   std::vector<size_t> kindOf;      ///< by unit
 
-  Plan plan; ///< the last
-  std::optional<dist::Mesh> mesh;
+  Plan plan;                        ///< the last
+  const Groups *groups = nullptr;   ///< in `allGroups`
   std::vector<UnitSeconds> seconds; ///< by kind, and of the last unit
   std::vector<double> before;       ///< seconds of the units before each
   std::vector<size_t> borders;      ///< where chunks begin, and the end
@@ -81,9 +81,10 @@ private:
   std::vector<Work> work;           ///< by chunk
   std::vector<RankShare> shares;
   size_t busiestRank = 0;
-  std::map<std::tuple<pipeline::ScheduleKind, int, int64_t, int64_t>,
-           std::vector<double>>
-      flights;
+  /// By axes.
+  std::map<std::array<int64_t, 6>, Groups> allGroups;
+  /// By kind, chunks per rank, ranks and micro-batches.
+  std::map<std::array<int64_t, 4>, std::vector<double>> flights;
 };
 
 } // namespace hone::search

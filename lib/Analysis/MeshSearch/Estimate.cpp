@@ -145,10 +145,23 @@ std::optional<Refusal> Estimator::findRefusal(const Plan &plan) const {
   return refusalOf(model, plan);
 }
 
+Bound Estimator::boundOfSchedule(const Plan &plan) {
+  Chunks &chunks = caches->chunks;
+  chunks.set(plan);
+  int64_t count = microBatches(plan);
+  Bound bound = {chunks.shortest(count), {}};
+  for (auto [share, flight] :
+       llvm::zip_equal(chunks.ranks(), chunks.inFlight(count)))
+    if (double bytes = flight * share.savedBytes; // of one rank
+        bytes > bound.memory.activations)
+      bound.memory.activations = bytes;
+  return bound;
+}
+
 Bound Estimator::bound(const Plan &plan) {
   Chunks &chunks = caches->chunks;
   chunks.set(plan);
-  RankState state(model, plan, chunks.getMesh(), cluster);
+  RankState state(model, plan, chunks.getGroups(), cluster);
   int64_t count = microBatches(plan);
   Bound bound = {0, caches->largestMemory(state, count)};
   if (bound.memory.total() > cluster.memoryBytes)
@@ -162,7 +175,7 @@ Bound Estimator::bound(const Plan &plan) {
 Cost Estimator::estimate(const Plan &plan) {
   Chunks &chunks = caches->chunks;
   chunks.set(plan);
-  RankState state(model, plan, chunks.getMesh(), cluster);
+  RankState state(model, plan, chunks.getGroups(), cluster);
   int64_t count = microBatches(plan);
   Cost cost;
   cost.memory = caches->largestMemory(state, count);

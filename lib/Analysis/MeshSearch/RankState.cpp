@@ -2,42 +2,26 @@
 
 #include "RankState.h"
 
-#include "UnitSeconds.h"
-
 using namespace hone;
 using namespace hone::search;
 using dist::CollectiveKind;
 using dist::Group;
 using dist::secondsOf;
 
-RankState::RankState(const Model &model, const Plan &plan,
-                     const dist::Mesh &mesh, const Cluster &cluster)
-    : model(model), plan(plan), cluster(cluster) {
-  kinds[1].isExpert = !(kinds[0].isExpert = false);
-  if (plan.state == StateLevel::None) {
-    kinds[0].copies = mesh.group({DP, EP, CP});
-    kinds[1].copies = mesh.group({DP, CP});
-    return;
-  }
-  for (Kind &kind : kinds)
-    kind.copies = mesh.group({DP});
-  kinds[0].parts = mesh.group({FS, EP, CP});
-  kinds[1].parts = mesh.group({FS, CP});
-}
-
 /// After the last micro-batch, with nothing beside it: gradients are summed
 /// among copies, or scattered, and the updated weights gathered.
-double RankState::onceSeconds(const Kind &kind, double parameters) const {
+double RankState::onceSeconds(size_t kind, double parameters) const {
   if (parameters == 0)
     return 0;
   double gradients = parameters * model.gradientBytes;
-  double parts = double(kind.parts.ranks());
-  double seconds =
-      secondsOf(CollectiveKind::allReduce, kind.copies, gradients / parts);
+  double parts = double(groups.parts[kind].ranks());
+  double seconds = secondsOf(CollectiveKind::allReduce, groups.copies[kind],
+                             gradients / parts);
   if (plan.state == StateLevel::Zero1)
-    seconds += secondsOf(CollectiveKind::reduceScatter, kind.parts, gradients);
+    seconds +=
+        secondsOf(CollectiveKind::reduceScatter, groups.parts[kind], gradients);
   if (plan.state == StateLevel::Zero1 || plan.state == StateLevel::Zero2)
-    seconds += secondsOf(CollectiveKind::allGather, kind.parts,
+    seconds += secondsOf(CollectiveKind::allGather, groups.parts[kind],
                          parameters * model.weightBytes / parts);
   return seconds;
 }
@@ -50,16 +34,16 @@ double RankState::repeatedSeconds(const RankUnits &units,
                                   int64_t microBatches) const {
   double count = double(std::max<int64_t>(units.count, 1));
   double gather = 0, scatter = 0, sum = 0;
-  for (const Kind &kind : kinds) {
-    double parameters = kind.count(units) / count;
+  for (size_t kind : {0, 1}) {
+    double parameters = units.parameters[kind] / count;
     if (parameters == 0)
       continue;
-    double parts = double(kind.parts.ranks());
-    gather += secondsOf(CollectiveKind::allGather, kind.parts,
+    double parts = double(groups.parts[kind].ranks());
+    gather += secondsOf(CollectiveKind::allGather, groups.parts[kind],
                         parameters * model.weightBytes / parts);
-    scatter += secondsOf(CollectiveKind::reduceScatter, kind.parts,
+    scatter += secondsOf(CollectiveKind::reduceScatter, groups.parts[kind],
                          parameters * model.gradientBytes);
-    sum += secondsOf(CollectiveKind::allReduce, kind.copies,
+    sum += secondsOf(CollectiveKind::allReduce, groups.copies[kind],
                      parameters * model.gradientBytes / parts);
   }
   bool gathers = plan.state != StateLevel::Zero2;
@@ -78,8 +62,8 @@ double RankState::dataSeconds(const RankUnits &units,
   bool isRepeated = plan.state >= StateLevel::Zero2;
   double seconds = isRepeated ? repeatedSeconds(units, microBatches) : 0;
   if (plan.state <= StateLevel::Zero2)
-    for (const Kind &kind : kinds)
-      seconds += onceSeconds(kind, kind.count(units));
+    for (size_t kind : {0, 1})
+      seconds += onceSeconds(kind, units.parameters[kind]);
   return seconds;
 }
 
@@ -88,18 +72,18 @@ double RankState::updateSeconds(const RankUnits &units) const {
   double bytes = 2 * (model.stateBytes - model.weightBytes) +
                  model.gradientBytes + model.weightBytes;
   double seconds = 0;
-  for (const Kind &kind : kinds)
-    seconds += bytes * kind.count(units) / double(kind.parts.ranks()) /
-               cluster.memoryBandwidth;
+  for (size_t kind : {0, 1})
+    seconds += bytes * units.parameters[kind] /
+               double(groups.parts[kind].ranks()) / cluster.memoryBandwidth;
   return seconds;
 }
 
 void RankState::addMemory(const RankUnits &units, RankMemory &memory) const {
   bool dividesGradients = plan.state >= StateLevel::Zero2;
   bool dividesWeights = plan.state >= StateLevel::Zero3;
-  for (const Kind &kind : kinds) {
-    double parameters = kind.count(units);
-    double parts = double(kind.parts.ranks());
+  for (size_t kind : {0, 1}) {
+    double parameters = units.parameters[kind];
+    double parts = double(groups.parts[kind].ranks());
     memory.state +=
         parameters * (model.stateBytes - model.weightBytes) / parts +
         parameters * model.weightBytes / (dividesWeights ? parts : 1);
@@ -112,7 +96,7 @@ void RankState::addMemory(const RankUnits &units, RankMemory &memory) const {
     memory.transient += 2 * units.largest * model.weightBytes;
   if (plan.state == StateLevel::Zero3Keep)
     memory.transient +=
-        (units.parameters + units.expertParameters) * model.weightBytes;
+        (units.parameters[0] + units.parameters[1]) * model.weightBytes;
   if (dividesGradients)
     memory.transient += units.largest * model.gradientBytes;
 }

@@ -3,15 +3,15 @@
 #ifndef HONE_LIB_ANALYSIS_MESHSEARCH_RANKSTATE_H
 #define HONE_LIB_ANALYSIS_MESHSEARCH_RANKSTATE_H
 
-#include "hone/Analysis/MeshSearch/Estimate.h"
+#include "UnitSeconds.h"
 
 namespace hone::search {
 
 /// What the units of a rank have, and how long they take.
 struct RankUnits {
-  double parameters = 0, expertParameters = 0; ///< divided along tp and ep
-  double largest = 0;  ///< parameters of the largest unit, both kinds
-  int64_t count = 0;   ///< units that have parameters
+  double parameters[2] = {}; ///< dense ones, experts'; what the rank has
+  double largest = 0;        ///< parameters of the largest unit, both kinds
+  int64_t count = 0;         ///< units that have parameters
   double forward = 0;  ///< seconds of arithmetic, all units, one micro-batch
   double backward = 0; ///< the same
 };
@@ -20,8 +20,9 @@ struct RankUnits {
 /// replicated along dp, fs, ep and cp, those of experts along dp and fs.
 class RankState {
 public:
-  RankState(const Model &model, const Plan &plan, const dist::Mesh &mesh,
-            const Cluster &cluster);
+  RankState(const Model &model, const Plan &plan, const Groups &groups,
+            const Cluster &cluster)
+      : model(model), plan(plan), groups(groups), cluster(cluster) {}
 
   /// What collectives of parameters and gradients add to a step.
   double dataSeconds(const RankUnits &units, int64_t microBatches) const;
@@ -30,21 +31,13 @@ public:
   void addMemory(const RankUnits &units, RankMemory &memory) const;
 
 private:
-  /// Dense parameters, or those of experts.
-  struct Kind {
-    dist::Group parts, copies; ///< ranks that divide state, and that repeat it
-    double count(const RankUnits &units) const {
-      return isExpert ? units.expertParameters : units.parameters;
-    }
-    bool isExpert;
-  };
-  double onceSeconds(const Kind &kind, double parameters) const;
+  double onceSeconds(size_t kind, double parameters) const;
   double repeatedSeconds(const RankUnits &units, int64_t microBatches) const;
 
   const Model &model;
   const Plan &plan;
+  const Groups &groups;
   const Cluster &cluster;
-  Kind kinds[2];
 };
 
 } // namespace hone::search

@@ -8,25 +8,36 @@ using dist::CollectiveKind;
 using dist::Group;
 using dist::secondsOf;
 
-dist::Mesh hone::search::meshOf(const Plan &plan,
-                                const dist::Network &network) {
-  return dist::Mesh({{"pp", plan.pp, ""},
-                     {"dp", plan.dp, ""},
-                     {"fs", plan.fs, ""},
-                     {"ep", plan.ep, ""},
-                     {"cp", plan.cp, ""},
-                     {"tp", plan.tp, ""}},
-                    network);
+Groups::Groups(const Plan &plan, const dist::Network &network) {
+  enum Axis : unsigned { PP, DP, FS, EP, CP, TP };
+  dist::Mesh mesh({{"pp", plan.pp, ""},
+                   {"dp", plan.dp, ""},
+                   {"fs", plan.fs, ""},
+                   {"ep", plan.ep, ""},
+                   {"cp", plan.cp, ""},
+                   {"tp", plan.tp, ""}},
+                  network);
+  pp = mesh.group({PP});
+  ep = mesh.group({EP});
+  cp = mesh.group({CP});
+  tp = mesh.group({TP});
+  if (plan.state == StateLevel::None) {
+    copies[0] = mesh.group({DP, EP, CP});
+    copies[1] = mesh.group({DP, CP});
+    return;
+  }
+  copies[0] = copies[1] = mesh.group({DP});
+  parts[0] = mesh.group({FS, EP, CP});
+  parts[1] = mesh.group({FS, CP});
 }
 
 namespace {
 class UnitModel {
 public:
   UnitModel(const Unit &unit, const Model &model, const Plan &plan,
-            const dist::Mesh &mesh, const Cluster &cluster)
+            const Groups &groups, const Cluster &cluster)
       : unit(unit), model(model), plan(plan), cluster(cluster),
-        tensor(mesh.group({TP})), context(mesh.group({CP})),
-        experts(mesh.group({EP})),
+        tensor(groups.tp), context(groups.cp), experts(groups.ep),
         share(double(plan.microBatch) / double(plan.cp)), t(double(plan.tp)) {}
 
   UnitSeconds estimate(bool isLast) const;
@@ -46,7 +57,7 @@ private:
   const Model &model;
   const Plan &plan;
   const Cluster &cluster;
-  Group tensor, context, experts;
+  const Group &tensor, &context, &experts;
   double share; ///< sequences of a micro-batch, by their positions here
   double t;
 };
@@ -202,7 +213,7 @@ UnitSeconds UnitModel::estimate(bool isLast) const {
 
 UnitSeconds hone::search::unitSeconds(const Unit &unit, bool isLast,
                                       const Model &model, const Plan &plan,
-                                      const dist::Mesh &mesh,
+                                      const Groups &groups,
                                       const Cluster &cluster) {
-  return UnitModel(unit, model, plan, mesh, cluster).estimate(isLast);
+  return UnitModel(unit, model, plan, groups, cluster).estimate(isLast);
 }

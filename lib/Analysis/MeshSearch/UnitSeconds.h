@@ -4,6 +4,7 @@
 #define HONE_LIB_ANALYSIS_MESHSEARCH_UNITSECONDS_H
 
 #include "hone/Analysis/MeshSearch/Estimate.h"
+#include "hone/Sharding/IR/Sharding.h"
 
 namespace hone::search {
 
@@ -16,14 +17,19 @@ struct UnitSeconds {
   RowExchange rows = RowExchange::AllToAll;
 };
 
-/// The axes of `plan` as a mesh, named and in the order of Plan.
-dist::Mesh meshOf(const Plan &plan, const dist::Network &network);
-/// Numbers of its axes.
-enum Axis : unsigned { PP, DP, FS, EP, CP, TP };
+/// Ranks that exchange with each other under a plan's mesh.
+struct Groups {
+  dist::Group pp, ep, cp, tp;
+  /// Those that divide the state of parameters, and those that repeat it: of
+  /// dense parameters, of those of experts.
+  dist::Group parts[2], copies[2];
+
+  Groups(const Plan &plan, const dist::Network &network);
+};
 
 /// `isLast`: its backward pass follows at once, so all of it is kept.
 UnitSeconds unitSeconds(const Unit &unit, bool isLast, const Model &model,
-                        const Plan &plan, const dist::Mesh &mesh,
+                        const Plan &plan, const Groups &groups,
                         const Cluster &cluster);
 
 } // namespace hone::search

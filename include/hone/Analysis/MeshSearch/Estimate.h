@@ -12,7 +12,6 @@
 #include "hone/Analysis/Cost/Cluster.h"
 #include "hone/Analysis/MeshSearch/Model.h"
 #include "hone/Analysis/MeshSearch/Plan.h"
-#include "hone/Sharding/IR/Sharding.h"
 
 #include <array>
 #include <memory>
@@ -76,8 +75,8 @@ llvm::StringRef refusalReason(Refusal refusal);
 
 /// A plan whose schedule has not been replayed.
 struct Bound {
-  double seconds;    ///< of a step, at least
-  RankMemory memory; ///< exact
+  double seconds; ///< of a step, at least
+  RankMemory memory;
 };
 
 /// The estimate of a plan.
@@ -101,7 +100,9 @@ public:
 
   /// What makes the plan impossible, but for its memory.
   std::optional<Refusal> findRefusal(const Plan &plan) const;
-  /// Of a plan that is not refused, as of estimate.
+  /// Of a plan that is not refused, whatever its state: without parameters.
+  Bound boundOfSchedule(const Plan &plan);
+  /// Of a plan that is not refused.
   Bound bound(const Plan &plan);
   /// Replays the plan's schedule.
   Cost estimate(const Plan &plan);

@@ -34,7 +34,6 @@ struct Activations {
 /// A part of the forward pass between two values at which a pipeline may be
 /// cut. FLOPs and bytes are those of one sequence, forward.
 struct Unit {
-  std::string name; ///< of its last op's module, for messages
   double productFlops = 0;
   double attentionFlops = 0;
   double attentionBackwardFlops = 0;
@@ -56,7 +55,7 @@ struct Unit {
   double headBytes = 0;        ///< queries, keys, values and the result
   double rowBytes = 0;         ///< sent to experts, and back
 
-  bool operator==(const Unit &other) const; ///< but for the name
+  bool operator==(const Unit &other) const;
 };
 
 struct Model {

@@ -1,0 +1,218 @@
+//===- SearchMesh.cpp - Plans for many ranks ------------------------------===//
+
+#include "Compilation.h"
+#include "hone/Analysis/Cost/StepFlops.h"
+#include "hone/Report/MeshSearch.h"
+#include "hone/Sharding/Describe/DescribeModel.h"
+#include "hone/Support/ByteSize.h"
+
+using namespace hone;
+using namespace hone::driver;
+using llvm::Error;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+/// Arguments of @update, or of @step, that are of `kind`.
+static llvm::SmallVector<mlir::Value> argumentsOf(mlir::ModuleOp module,
+                                                  StringRef kind) {
+  auto function = module.lookupSymbol<mlir::func::FuncOp>("update");
+  if (!function)
+    function = module.lookupSymbol<mlir::func::FuncOp>("step");
+  llvm::SmallVector<mlir::Value> arguments;
+  if (function)
+    for (mlir::BlockArgument argument : function.getArguments())
+      if (argString(function, argument.getArgNumber(), attr::kind) == kind)
+        arguments.push_back(argument);
+  return arguments;
+}
+
+static double bytesOfKind(mlir::ModuleOp module, StringRef kind) {
+  double bytes = 0;
+  for (mlir::Value argument : argumentsOf(module, kind))
+    bytes += double(byteSize(argument.getType()));
+  return bytes;
+}
+
+/// Whether products read operands of 16 bits.
+static bool hasLowPrecision(mlir::ModuleOp module) {
+  return !argumentsOf(module, kind::workingCopy).empty() ||
+         llvm::any_of(argumentsOf(module, kind::param), [](mlir::Value value) {
+           return mlir::getElementTypeOrSelf(value.getType())
+                      .getIntOrFloatBitWidth() <= 16;
+         });
+}
+
+/// Sets what the step says of parameters and of its arithmetic.
+static void addStep(search::Model &model, mlir::ModuleOp module,
+                    int64_t microBatches) {
+  double count = model.parameters();
+  double masters = bytesOfKind(module, kind::param);
+  double copies = bytesOfKind(module, kind::workingCopy);
+  double gradients = bytesOfKind(module, kind::grad);
+  model.weightBytes = (copies > 0 ? copies : masters) / count;
+  model.stateBytes =
+      (masters + copies + bytesOfKind(module, kind::opt)) / count;
+  model.gradientBytes = gradients > 0 ? gradients / count : 4;
+  model.flops = modelFlops(module, microBatches);
+}
+
+//===----------------------------------------------------------------------===//
+// The cluster
+//===----------------------------------------------------------------------===//
+
+/// With products as fast as they are in this precision: a cluster's rates are
+/// for 16-bit types, a CPU's for f32.
+static Cluster clusterFor(const report::MachineModel &machine, Cluster cluster,
+                          bool isLow) {
+  if (cluster.memoryBytes <= 0) {
+    std::optional<int64_t> room =
+        machine.device ? machine.arenaRoom() : std::nullopt;
+    cluster.memoryBytes =
+        room ? double(*room) : std::numeric_limits<double>::infinity();
+  }
+  if (machine.device && !isLow)
+    cluster.efficiency *= machine.device->wide / machine.device->narrow;
+  if (!machine.device && isLow)
+    cluster.efficiency *= machine.bf16Factor;
+  return cluster;
+}
+
+//===----------------------------------------------------------------------===//
+// What to type
+//===----------------------------------------------------------------------===//
+
+/// Whether the options of `plan` are ones that honec has.
+static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline) {
+  pipeline.mesh = search::formatMesh(plan);
+  pipeline.recipe = search::formatRecipe(plan);
+  if (Error error = pipeline.readRanks()) {
+    llvm::consumeError(std::move(error));
+    return false;
+  }
+  return search::formatSchedule(plan).empty() ||
+         llvm::any_of(getPipelineOptions(), [](const PipelineOption &option) {
+           return option.name == "schedule";
+         });
+}
+
+/// The command line that compiles `plan`.
+static std::string commandOf(const search::Plan &plan, const Options &options,
+                             const search::Model &model,
+                             const Cluster &cluster) {
+  std::string command = "honec " + options.package;
+  for (StringRef given : options.given)
+    if (StringRef name = given.split('=').first;
+        name != "--search-mesh" && name != "--compare-plan" &&
+        name != "--micro-batches" && name != "-o")
+      command += " " + given.str();
+  command += " --mesh=" + search::formatMesh(plan);
+  if (std::string recipe = search::formatRecipe(plan); !recipe.empty())
+    command += " --recipe=" + recipe;
+  if (std::string schedule = search::formatSchedule(plan); !schedule.empty())
+    command += " --schedule=" + schedule;
+  int64_t microBatches =
+      model.sequences / (plan.batchRanks() * plan.microBatch);
+  if (microBatches > 1)
+    command += " --micro-batches=" + std::to_string(microBatches);
+  if (plan.keep != search::Keep::All && !std::isinf(cluster.memoryBytes))
+    command +=
+        " --memory-budget=" + formatBytesToType(int64_t(cluster.memoryBytes));
+  return command + " -o train";
+}
+
+/// Names the first plan that honec compiles.
+static void printCommand(llvm::raw_ostream &out, const Options &options,
+                         const report::MeshSearchReport &report,
+                         int64_t batch) {
+  for (auto [index, ranked] : llvm::enumerate(report.result.best)) {
+    const search::Plan &plan = ranked.plan;
+    if (!report.isCompiled(plan))
+      continue;
+    int64_t needed = plan.batchRanks() * plan.microBatch;
+    out << llvm::formatv("\nplan {0} compiles", index + 1);
+    if (needed != batch)
+      out << llvm::formatv(", once the package is exported with a batch of {0} "
+                           "in place of {1}",
+                           needed, batch);
+    out << llvm::formatv(
+        ":\n  {0}\n", commandOf(plan, options, report.model, report.cluster));
+    return;
+  }
+  if (!report.result.best.empty())
+    out << "\nhonec compiles none of these yet: it has no axes pp, cp and ep\n";
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+Error Compilation::searchMesh() {
+  if (Error error = runPhases(Phase::Import, Phase::Raise))
+    return error;
+  auto forward = module->lookupSymbol<mlir::func::FuncOp>("forward");
+  if (!forward)
+    return makeError("--search-mesh: " + input +
+                     " has no @forward, expected a package or the text that "
+                     "the import phase leaves");
+  // The places to cut at are the raised graph's, types and state the step's.
+  mlir::OwningOpRef<mlir::ModuleOp> raised = module->clone();
+  forward = raised->lookupSymbol<mlir::func::FuncOp>("forward");
+  if (Error error = runPhases(Phase::Pad, Phase::Step))
+    return error;
+  bool isLow = hasLowPrecision(*module);
+  const PipelineOptions &pipeline = options.pipeline;
+  OneLineDiagnostics diagnostics(&context, input);
+  mlir::FailureOr<search::Model> model = dist::describeModel(
+      forward, isLow ? 2 : 4, isLow && pipeline.stream == "low" ? 2 : 4);
+  if (mlir::failed(model))
+    return alreadyPrinted();
+  int64_t batch = model->sequences;
+  if (auto name = (*module)->getAttrOfType<mlir::StringAttr>(attr::model))
+    model->name = name.str();
+  model->sequences = batch * microBatches();
+  addStep(*model, *module, microBatches());
+
+  report::MachineModel machine = assumedMachine();
+  Cluster assumed =
+      clusterFor(machine, cluster ? *cluster : clusterOf(machine), isLow);
+  int64_t room = assumed.network.ranksPerNode, ranks = options.searchedRanks;
+  if (ranks > room && ranks % room != 0)
+    return makeError("--search-mesh: is '" + llvm::Twine(ranks) +
+                     "', expected a multiple of the " + llvm::Twine(room) +
+                     " ranks of a node of the cluster");
+
+  auto compiles = [&](const search::Plan &plan) {
+    return isCompiled(plan, pipeline);
+  };
+  auto start = std::chrono::steady_clock::now();
+  report::MeshSearchReport report = {
+      *model,
+      assumed,
+      options.cluster.empty() ? target() + ", nodes as assumed"
+                              : options.cluster,
+      ranks,
+      search::searchPlans(*model, assumed, ranks),
+      0,
+      std::nullopt,
+      std::nullopt,
+      compiles};
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  report.seconds = took.count();
+  if (options.comparedPlan) {
+    search::Estimator estimator(*model, assumed);
+    report.comparedRefusal = estimator.findRefusal(*options.comparedPlan);
+    if (!report.comparedRefusal)
+      report.compared = {*options.comparedPlan,
+                         estimator.estimate(*options.comparedPlan)};
+  }
+  printMeshSearch(llvm::outs(), report);
+  printCommand(llvm::outs(), options, report, batch);
+  if (!report.result.best.empty())
+    return Error::success();
+  return makeError("--search-mesh: no plan for " + llvm::Twine(ranks) +
+                   " ranks is possible or fits, expected more ranks, more "
+                   "memory, or another batch (--micro-batches)");
+}

@@ -1,0 +1,202 @@
+//===- MeshSearch.cpp - What a search for a mesh has found ----------------===//
+
+#include "hone/Report/MeshSearch.h"
+
+#include "hone/Support/ByteSize.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace hone;
+using namespace hone::report;
+using namespace hone::search;
+using llvm::formatv;
+using llvm::StringRef;
+
+static std::string percent(double share) {
+  return formatv("{0:F1} %", 100 * share).str();
+}
+
+static void printInputs(llvm::raw_ostream &out,
+                        const MeshSearchReport &report) {
+  const Model &model = report.model;
+  const Cluster &cluster = report.cluster;
+  out << formatv("model            {0}: {1:F2} B parameters, {2} units between "
+                 "places to cut at\n",
+                 model.name, model.parameters() * 1e-9, model.units.size());
+  out << formatv("step             {0} sequences of {1} positions, {2:E3} "
+                 "FLOPs\n",
+                 model.sequences, model.positions, model.flops);
+  bool hasNodes = report.ranks > cluster.network.ranksPerNode;
+  out << formatv("cluster          {0}: {1} ranks", report.clusterName,
+                 report.ranks);
+  if (hasNodes)
+    out << formatv(", {0} per node", cluster.network.ranksPerNode);
+  out << formatv("; {0:F1} TFLOP/s at peak, of which {1:F0} %; ",
+                 cluster.peakFlops * 1e-12, 100 * cluster.efficiency);
+  if (std::isinf(cluster.memoryBytes))
+    out << "memory without bound\n";
+  else
+    out << formatv("memory {0}\n", formatBytes(int64_t(cluster.memoryBytes)));
+}
+
+static void printRefused(llvm::raw_ostream &out, const SearchResult &result,
+                         StringRef what, llvm::ArrayRef<Refusal> refusals) {
+  StringRef separator = "";
+  std::string text;
+  for (Refusal refusal : refusals)
+    if (int64_t count = result.refused[size_t(refusal)]) {
+      text += formatv("{0}{1} ({2})", separator, count, refusalReason(refusal));
+      separator = ", ";
+    }
+  if (!text.empty())
+    out << formatv("  refused {0,-6} {1}\n", what, text);
+}
+
+static void printCounts(llvm::raw_ostream &out,
+                        const MeshSearchReport &report) {
+  const SearchResult &result = report.result;
+  out << formatv("searched         {0} meshes, {1} plans in {2:F1} s; {3} "
+                 "schedules replayed\n",
+                 result.meshes, result.plans, report.seconds, result.replayed);
+  printRefused(out, result, "meshes",
+               {Refusal::Heads, Refusal::Positions, Refusal::Experts});
+  printRefused(out, result, "plans",
+               {Refusal::Memory, Refusal::Batch, Refusal::Stages});
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static constexpr Part allParts[] = {
+    Part::Products, Part::Elements, Part::Bubble, Part::Tensor, Part::Context,
+    Part::Experts,  Part::Stages,   Part::Data,   Part::Update};
+
+/// "products 70.1 %, elements 9.3 %, ...".
+static std::string describeParts(const Cost &cost) {
+  std::string text;
+  for (Part part : allParts)
+    if (cost.seconds[part] >= 0.0005 * cost.total())
+      text += formatv("{0}{1} {2}", text.empty() ? "" : ", ", partName(part),
+                      percent(cost.seconds[part] / cost.total()));
+  return text;
+}
+
+/// "state 1.2 GiB, gradients 3 GiB, ...".
+static std::string describeMemory(const RankMemory &memory) {
+  return formatv("state {0}, gradients {1}, activations {2}, transient {3}",
+                 formatBytes(int64_t(memory.state)),
+                 formatBytes(int64_t(memory.gradients)),
+                 formatBytes(int64_t(memory.activations)),
+                 formatBytes(int64_t(memory.transient)));
+}
+
+/// What makes `slower` slower than `faster`, in shares of the latter: all that
+/// grew by a tenth of the difference.
+static std::string describeLoss(const Cost &slower, const Cost &faster) {
+  double lost = slower.total() - faster.total();
+  std::string text = "+" + percent(lost / faster.total());
+  StringRef separator = ": ";
+  std::vector<std::pair<double, Part>> grown;
+  for (Part part : allParts)
+    if (double more = slower.seconds[part] - faster.seconds[part];
+        more > 0.1 * lost && more > 0)
+      grown.push_back({more, part});
+  llvm::sort(grown, [](auto &a, auto &b) { return a.first > b.first; });
+  for (auto [more, part] : grown) {
+    text += formatv("{0}{1} +{2}", separator, partName(part),
+                    percent(more / faster.total()));
+    separator = ", ";
+  }
+  return text;
+}
+
+/// How keys and rows are exchanged, where they are.
+static std::string describeExchanges(const RankedPlan &ranked) {
+  static constexpr llvm::StringLiteral keys[] = {"cp-ring", "cp-gather",
+                                                 "cp-heads"};
+  static constexpr llvm::StringLiteral rows[] = {"ep-all-to-all", "ep-gather"};
+  std::string text;
+  if (ranked.plan.cp > 1)
+    text += "," + keys[size_t(ranked.cost.keys)].str();
+  if (ranked.plan.ep > 1)
+    text += "," + rows[size_t(ranked.cost.rows)].str();
+  return text;
+}
+
+static std::string orDash(const std::string &text) {
+  return text.empty() ? "-" : text;
+}
+
+static void printHead(llvm::raw_ostream &out) {
+  out << formatv("\n{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,9}{6,11}{7,8}{8,11}  "
+                 "{9}\n",
+                 "", "mesh", "recipe", "schedule", "batch", "step s",
+                 "tokens/s", "MFU", "memory", "honec");
+}
+
+static void printPlan(llvm::raw_ostream &out, const MeshSearchReport &report,
+                      StringRef name, const RankedPlan &ranked) {
+  const Plan &plan = ranked.plan;
+  const Model &model = report.model;
+  double seconds = ranked.cost.total();
+  double utilization =
+      model.flops / seconds / (double(report.ranks) * report.cluster.peakFlops);
+  std::string recipe = formatRecipe(plan) + describeExchanges(ranked);
+  recipe = StringRef(recipe).ltrim(',').str();
+  int64_t microBatches =
+      model.sequences / (plan.batchRanks() * plan.microBatch);
+  out << formatv("{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,9:F3}{6,11:F0}{7,8}"
+                 "{8,11}  {9}\n",
+                 name, formatMesh(plan), orDash(recipe),
+                 orDash(formatSchedule(plan)),
+                 formatv("{0} x {1}", plan.microBatch, microBatches).str(),
+                 seconds, model.tokens() / seconds, percent(utilization),
+                 formatBytes(int64_t(ranked.cost.memory.total())),
+                 report.isCompiled(plan) ? "compiles" : "not yet");
+  out << formatv("     keeps {0}; {1}\n", keepName(plan.keep),
+                 describeParts(ranked.cost));
+  out << formatv("     {0}\n", describeMemory(ranked.cost.memory));
+}
+
+static void printCompared(llvm::raw_ostream &out,
+                          const MeshSearchReport &report) {
+  if (report.comparedRefusal) {
+    out << formatv("compared         refused: {0}\n",
+                   refusalReason(*report.comparedRefusal));
+    return;
+  }
+  if (!report.compared)
+    return;
+  const RankedPlan &compared = *report.compared;
+  printPlan(out, report, "=", compared);
+  if (compared.cost.memory.total() > report.cluster.memoryBytes)
+    out << "     does not fit\n";
+  if (report.result.best.empty())
+    return;
+  const Cost &best = report.result.best.front().cost;
+  if (best.total() <= compared.cost.total())
+    out << formatv("     against 1: {0}\n", describeLoss(compared.cost, best));
+  else
+    out << formatv("     1 against it: {0}\n",
+                   describeLoss(best, compared.cost));
+}
+
+void hone::report::printMeshSearch(llvm::raw_ostream &out,
+                                   const MeshSearchReport &report) {
+  printInputs(out, report);
+  printCounts(out, report);
+  const std::vector<RankedPlan> &best = report.result.best;
+  if (!best.empty() || report.compared)
+    printHead(out);
+  for (size_t index = 0; index != best.size(); ++index) {
+    printPlan(out, report, std::to_string(index + 1), best[index]);
+    if (index != 0)
+      out << formatv("     against {0}: {1}\n", index,
+                     describeLoss(best[index].cost, best[index - 1].cost));
+  }
+  printCompared(out, report);
+}
