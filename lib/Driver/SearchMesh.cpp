@@ -123,26 +123,30 @@ static std::string commandOf(const search::Plan &plan, const Options &options,
   return command + " -o train";
 }
 
-/// Names the first plan that honec compiles.
+/// Names the best plan that honec compiles.
 static void printCommand(llvm::raw_ostream &out, const Options &options,
                          const report::MeshSearchReport &report,
                          int64_t batch) {
-  for (auto [index, ranked] : llvm::enumerate(report.result.best)) {
-    const search::Plan &plan = ranked.plan;
-    if (!report.isCompiled(plan))
-      continue;
-    int64_t needed = plan.batchRanks() * plan.microBatch;
-    out << llvm::formatv("\nplan {0} compiles", index + 1);
-    if (needed != batch)
-      out << llvm::formatv(", once the package is exported with a batch of {0} "
-                           "in place of {1}",
-                           needed, batch);
-    out << llvm::formatv(
-        ":\n  {0}\n", commandOf(plan, options, report.model, report.cluster));
+  const std::vector<search::RankedPlan> &best = report.result.best;
+  auto first = llvm::find_if(best, [&](const search::RankedPlan &ranked) {
+    return report.isCompiled(ranked.plan);
+  });
+  if (first == best.end() && !report.compiled) {
+    out << "\nhonec compiles no plan of so many ranks that fits\n";
     return;
   }
-  if (!report.result.best.empty())
-    out << "\nhonec compiles none of these yet: it has no axes pp, cp and ep\n";
+  const search::Plan &plan =
+      first == best.end() ? report.compiled->plan : first->plan;
+  std::string name =
+      first == best.end() ? "*" : std::to_string(first - best.begin() + 1);
+  out << llvm::formatv("\nto compile {0}", name);
+  int64_t needed = plan.batchRanks() * plan.microBatch;
+  if (needed != batch)
+    out << llvm::formatv(", after an export with a batch of {0} in place of "
+                         "{1}",
+                         needed, batch);
+  out << llvm::formatv(":\n  {0}\n",
+                       commandOf(plan, options, report.model, report.cluster));
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,18 +191,30 @@ Error Compilation::searchMesh() {
   auto compiles = [&](const search::Plan &plan) {
     return isCompiled(plan, pipeline);
   };
+  search::SearchOptions all;
+  all.ranks = ranks;
   auto start = std::chrono::steady_clock::now();
-  report::MeshSearchReport report = {
-      *model,
-      assumed,
-      options.cluster.empty() ? target() + ", nodes as assumed"
-                              : options.cluster,
-      ranks,
-      search::searchPlans(*model, assumed, ranks),
-      0,
-      std::nullopt,
-      std::nullopt,
-      compiles};
+  report::MeshSearchReport report = {*model,
+                                     assumed,
+                                     !options.cluster.empty() ? options.cluster
+                                     : machine.device
+                                         ? machine.device->name.str()
+                                         : "this machine's CPU",
+                                     ranks,
+                                     search::searchPlans(*model, assumed, all),
+                                     0,
+                                     std::nullopt,
+                                     std::nullopt,
+                                     std::nullopt,
+                                     compiles};
+  if (llvm::none_of(report.result.best, [&](const search::RankedPlan &ranked) {
+        return compiles(ranked.plan);
+      }))
+    for (search::RankedPlan &ranked :
+         search::searchPlans(*model, assumed,
+                             {ranks, 1, compiles, /*prunes=*/true})
+             .best)
+      report.compiled = std::move(ranked);
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   report.seconds = took.count();
   if (options.comparedPlan) {

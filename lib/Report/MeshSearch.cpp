@@ -19,13 +19,29 @@ static std::string percent(double share) {
   return formatv("{0:F1} %", 100 * share).str();
 }
 
+/// "405.85 B", "124.4 M" or "9,000".
+static std::string formatCount(double count) {
+  if (count >= 1e9)
+    return formatv("{0:F2} B", count * 1e-9).str();
+  if (count >= 1e6)
+    return formatv("{0:F1} M", count * 1e-6).str();
+  return formatv("{0:F0}", count).str();
+}
+
+/// "4.746 s" or "12.345 ms".
+static std::string formatSeconds(double seconds) {
+  return seconds >= 1 ? formatv("{0:F3} s", seconds).str()
+                      : formatv("{0:F3} ms", seconds * 1e3).str();
+}
+
 static void printInputs(llvm::raw_ostream &out,
                         const MeshSearchReport &report) {
   const Model &model = report.model;
   const Cluster &cluster = report.cluster;
-  out << formatv("model            {0}: {1:F2} B parameters, {2} units between "
+  out << formatv("model            {0}: {1} parameters, {2} units between "
                  "places to cut at\n",
-                 model.name, model.parameters() * 1e-9, model.units.size());
+                 model.name, formatCount(model.parameters()),
+                 model.units.size());
   out << formatv("step             {0} sequences of {1} positions, {2:E3} "
                  "FLOPs\n",
                  model.sequences, model.positions, model.flops);
@@ -103,7 +119,7 @@ static std::string describeLoss(const Cost &slower, const Cost &faster) {
   std::vector<std::pair<double, Part>> grown;
   for (Part part : allParts)
     if (double more = slower.seconds[part] - faster.seconds[part];
-        more > 0.1 * lost && more > 0)
+        more > 0.1 * lost && more >= 0.0005 * faster.total())
       grown.push_back({more, part});
   llvm::sort(grown, [](auto &a, auto &b) { return a.first > b.first; });
   for (auto [more, part] : grown) {
@@ -132,10 +148,10 @@ static std::string orDash(const std::string &text) {
 }
 
 static void printHead(llvm::raw_ostream &out) {
-  out << formatv("\n{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,9}{6,11}{7,8}{8,11}  "
+  out << formatv("\n{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,12}{6,11}{7,8}{8,11}  "
                  "{9}\n",
-                 "", "mesh", "recipe", "schedule", "batch", "step s",
-                 "tokens/s", "MFU", "memory", "honec");
+                 "", "mesh", "recipe", "schedule", "batch", "step", "tokens/s",
+                 "MFU", "memory", "honec");
 }
 
 static void printPlan(llvm::raw_ostream &out, const MeshSearchReport &report,
@@ -149,14 +165,14 @@ static void printPlan(llvm::raw_ostream &out, const MeshSearchReport &report,
   recipe = StringRef(recipe).ltrim(',').str();
   int64_t microBatches =
       model.sequences / (plan.batchRanks() * plan.microBatch);
-  out << formatv("{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,9:F3}{6,11:F0}{7,8}"
-                 "{8,11}  {9}\n",
-                 name, formatMesh(plan), orDash(recipe),
-                 orDash(formatSchedule(plan)),
-                 formatv("{0} x {1}", plan.microBatch, microBatches).str(),
-                 seconds, model.tokens() / seconds, percent(utilization),
-                 formatBytes(int64_t(ranked.cost.memory.total())),
-                 report.isCompiled(plan) ? "compiles" : "not yet");
+  out << formatv(
+      "{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,12}{6,11:F0}{7,8}"
+      "{8,11}  {9}\n",
+      name, formatMesh(plan), orDash(recipe), orDash(formatSchedule(plan)),
+      formatv("{0} x {1}", plan.microBatch, microBatches).str(),
+      formatSeconds(seconds), model.tokens() / seconds, percent(utilization),
+      formatBytes(int64_t(ranked.cost.memory.total())),
+      report.isCompiled(plan) ? "compiles" : "not yet");
   out << formatv("     keeps {0}; {1}\n", keepName(plan.keep),
                  describeParts(ranked.cost));
   out << formatv("     {0}\n", describeMemory(ranked.cost.memory));
@@ -197,6 +213,12 @@ void hone::report::printMeshSearch(llvm::raw_ostream &out,
     if (index != 0)
       out << formatv("     against {0}: {1}\n", index,
                      describeLoss(best[index].cost, best[index - 1].cost));
+  }
+  if (report.compiled) {
+    printPlan(out, report, "*", *report.compiled);
+    if (!best.empty())
+      out << formatv("     against 1: {0}\n",
+                     describeLoss(report.compiled->cost, best.front().cost));
   }
   printCompared(out, report);
 }

@@ -17,6 +17,8 @@ struct MeshSearchReport {
   int64_t ranks;
   search::SearchResult result;
   double seconds; ///< that the search took
+  /// The best plan that honec compiles, where `result` has none.
+  std::optional<search::RankedPlan> compiled;
   /// A plan that the user named.
   std::optional<search::RankedPlan> compared;
   /// Why it cannot be, its memory aside.

@@ -137,7 +137,7 @@ void Estimator::Caches::addState(const RankState &state, int64_t microBatches,
 
 Estimator::Estimator(const Model &model, const Cluster &cluster)
     : model(model), cluster(cluster),
-      caches(new Caches{Chunks(model, cluster)}) {}
+      caches(new Caches{Chunks(model, this->cluster)}) {}
 
 Estimator::~Estimator() = default;
 

@@ -89,10 +89,11 @@ struct Candidate {
 
 class Search {
 public:
-  Search(const Model &model, const Cluster &cluster, int64_t ranks,
-         size_t count, bool prunes)
-      : model(model), cluster(cluster), ranks(ranks), count(count),
-        prunes(prunes), estimator(model, cluster) {}
+  Search(const Model &model, const Cluster &cluster,
+         const SearchOptions &options)
+      : model(model), cluster(cluster), options(options), ranks(options.ranks),
+        count(options.count), prunes(options.prunes),
+        estimator(model, cluster) {}
 
   SearchResult run();
 
@@ -110,6 +111,7 @@ private:
 
   const Model &model;
   const Cluster &cluster;
+  const SearchOptions &options;
   int64_t ranks;
   size_t count;
   bool prunes;
@@ -177,6 +179,8 @@ void Search::visitUnits(Plan plan, int64_t rest) {
   for (int64_t pp : divisorsOf(rest, int64_t(model.units.size()))) {
     plan.pp = pp;
     plan.dp = rest / pp;
+    if (options.accepts && !options.accepts(plan))
+      continue;
     if (model.sequences % (plan.batchRanks() * plan.microBatch) != 0) {
       ++result.refused[size_t(Refusal::Batch)];
       continue;
@@ -283,7 +287,7 @@ SearchResult Search::run() {
 }
 
 SearchResult hone::search::searchPlans(const Model &model,
-                                       const Cluster &cluster, int64_t ranks,
-                                       size_t count, bool prunes) {
-  return Search(model, cluster, ranks, count, prunes).run();
+                                       const Cluster &cluster,
+                                       const SearchOptions &options) {
+  return Search(model, cluster, options).run();
 }

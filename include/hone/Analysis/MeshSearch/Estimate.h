@@ -95,6 +95,7 @@ struct Cost {
 /// one after another.
 class Estimator {
 public:
+  /// The model lives as long as this does.
   Estimator(const Model &model, const Cluster &cluster);
   ~Estimator();
 
@@ -117,7 +118,7 @@ private:
   struct Caches;
 
   const Model &model;
-  const Cluster &cluster;
+  const Cluster cluster;
   std::unique_ptr<Caches> caches;
 };
 

@@ -5,6 +5,8 @@
 
 #include "hone/Analysis/MeshSearch/Estimate.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace hone::search {
 
 struct RankedPlan {
@@ -25,11 +27,19 @@ struct SearchResult {
   int64_t replayed = 0; ///< schedules
 };
 
-/// Searches all meshes of `ranks` ranks, recipes, schedules, micro-batches and
-/// what is kept, for the `count` best meshes. Nothing that is left out could be
-/// among them; `prunes` = false replays every plan, to test that.
+struct SearchOptions {
+  int64_t ranks = 1;
+  size_t count = 10; ///< of meshes to find
+  /// Whether a mesh is wanted, by the axes of a plan. Null: all are.
+  llvm::function_ref<bool(const Plan &)> accepts;
+  /// If not set, every plan that fits is replayed, for tests: what the bounds
+  /// leave out is never among the best.
+  bool prunes = true;
+};
+
+/// Searches meshes, recipes, schedules, micro-batches and what is kept.
 SearchResult searchPlans(const Model &model, const Cluster &cluster,
-                         int64_t ranks, size_t count = 10, bool prunes = true);
+                         const SearchOptions &options);
 
 } // namespace hone::search
 
