@@ -436,6 +436,8 @@ static bool isNonlinear(Operation *op) {
          !isa<AddOp, SubOp, NegOp, RopeOp>(op);
 }
 
+static bool isNorm(Operation *op) { return isa<LayerNormOp, RmsNormOp>(op); }
+
 /// Gradients read the operands of products and of attention, with its result;
 /// inputs of norms and losses; and what maps that are not linear read, from
 /// which the maps are computed again. What a norm or a map makes of such values
@@ -452,7 +454,7 @@ void Describer::addSaved() {
         save(&op, operand);
       if (isa<AttentionOp>(op))
         save(&op, op.getResult(0));
-    } else if (isa<LayerNormOp, RmsNormOp, CrossEntropyOp>(op)) {
+    } else if (isNorm(&op) || isa<CrossEntropyOp>(op)) {
       save(&op, op.getOperand(0));
     } else if (isa<SoftmaxOp>(op)) {
       save(&op, op.getResult(0));
@@ -471,6 +473,7 @@ void Describer::addSaved() {
       auto kernel = maker ? kernelOf.find(maker) : kernelOf.end();
       bool isCheap =
           kernel != kernelOf.end() && unitOf[maker] == number &&
+          (isJoined(maker) || isNorm(maker)) &&
           llvm::all_of(sourcesOf(kernels[kernel->second]), [&](Value source) {
             return values.contains(stripViews(source));
           });
