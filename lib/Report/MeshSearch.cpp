@@ -28,6 +28,11 @@ static std::string formatCount(double count) {
   return formatv("{0:F0}", count).str();
 }
 
+/// "1 mesh" or "35 meshes".
+static std::string countOf(int64_t count, StringRef one, StringRef many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many).str();
+}
+
 /// "4.746 s" or "12.345 ms".
 static std::string formatSeconds(double seconds) {
   return seconds >= 1 ? formatv("{0:F3} s", seconds).str()
@@ -46,8 +51,8 @@ static void printInputs(llvm::raw_ostream &out,
                  "FLOPs\n",
                  model.sequences, model.positions, model.flops);
   bool hasNodes = report.ranks > cluster.network.ranksPerNode;
-  out << formatv("cluster          {0}: {1} ranks", report.clusterName,
-                 report.ranks);
+  out << formatv("cluster          {0}: {1}", report.clusterName,
+                 countOf(report.ranks, "rank", "ranks"));
   if (hasNodes)
     out << formatv(", {0} per node", cluster.network.ranksPerNode);
   out << formatv("; {0:F1} TFLOP/s at peak, of which {1:F0} %; ",
@@ -74,9 +79,10 @@ static void printRefused(llvm::raw_ostream &out, const SearchResult &result,
 static void printCounts(llvm::raw_ostream &out,
                         const MeshSearchReport &report) {
   const SearchResult &result = report.result;
-  out << formatv("searched         {0} meshes, {1} plans in {2:F1} s; {3} "
-                 "schedules replayed\n",
-                 result.meshes, result.plans, report.seconds, result.replayed);
+  out << formatv("searched         {0}, {1} in {2:F1} s; {3} replayed\n",
+                 countOf(result.meshes, "mesh", "meshes"),
+                 countOf(result.plans, "plan", "plans"), report.seconds,
+                 countOf(result.replayed, "schedule", "schedules"));
   printRefused(out, result, "meshes",
                {Refusal::Heads, Refusal::Positions, Refusal::Experts});
   printRefused(out, result, "plans",
@@ -101,9 +107,11 @@ static std::string describeParts(const Cost &cost) {
   return text;
 }
 
-/// "state 1.2 GiB, gradients 3 GiB, ...".
+/// "memory 7.1 GiB: state 1.2 GiB, gradients 3 GiB, ...".
 static std::string describeMemory(const RankMemory &memory) {
-  return formatv("state {0}, gradients {1}, activations {2}, transient {3}",
+  return formatv("memory {0}: state {1}, gradients {2}, activations {3}, "
+                 "transient {4}",
+                 formatBytes(int64_t(memory.total())),
                  formatBytes(int64_t(memory.state)),
                  formatBytes(int64_t(memory.gradients)),
                  formatBytes(int64_t(memory.activations)),
@@ -147,11 +155,13 @@ static std::string orDash(const std::string &text) {
   return text.empty() ? "-" : text;
 }
 
+constexpr llvm::StringLiteral rowFormat =
+    "{0,3}  {1,-26}{2,-25}{3,-15}{4,-10}{5,12}{6,11}{7,8}  {8}\n";
+
 static void printHead(llvm::raw_ostream &out) {
-  out << formatv("\n{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,12}{6,11}{7,8}{8,11}  "
-                 "{9}\n",
-                 "", "mesh", "recipe", "schedule", "batch", "step", "tokens/s",
-                 "MFU", "memory", "honec");
+  out << '\n'
+      << formatv(rowFormat.data(), "", "mesh", "recipe", "schedule", "batch",
+                 "step", "tokens/s", "MFU", "honec");
 }
 
 static void printPlan(llvm::raw_ostream &out, const MeshSearchReport &report,
@@ -162,17 +172,16 @@ static void printPlan(llvm::raw_ostream &out, const MeshSearchReport &report,
   double utilization =
       model.flops / seconds / (double(report.ranks) * report.cluster.peakFlops);
   std::string recipe = formatRecipe(plan) + describeExchanges(ranked);
-  recipe = StringRef(recipe).ltrim(',').str();
   int64_t microBatches =
       model.sequences / (plan.batchRanks() * plan.microBatch);
-  out << formatv(
-      "{0,3}  {1,-28}{2,-27}{3,-15}{4,-9}{5,12}{6,11:F0}{7,8}"
-      "{8,11}  {9}\n",
-      name, formatMesh(plan), orDash(recipe), orDash(formatSchedule(plan)),
-      formatv("{0} x {1}", plan.microBatch, microBatches).str(),
-      formatSeconds(seconds), model.tokens() / seconds, percent(utilization),
-      formatBytes(int64_t(ranked.cost.memory.total())),
-      report.isCompiled(plan) ? "compiles" : "not yet");
+  std::string batch =
+      std::to_string(plan.microBatch) + " x " + std::to_string(microBatches);
+  out << formatv(rowFormat.data(), name, formatMesh(plan),
+                 orDash(StringRef(recipe).ltrim(',').str()),
+                 orDash(formatSchedule(plan)), batch, formatSeconds(seconds),
+                 formatv("{0:F0}", model.tokens() / seconds).str(),
+                 percent(utilization),
+                 report.isCompiled(plan) ? "compiles" : "not yet");
   out << formatv("     keeps {0}; {1}\n", keepName(plan.keep),
                  describeParts(ranked.cost));
   out << formatv("     {0}\n", describeMemory(ranked.cost.memory));

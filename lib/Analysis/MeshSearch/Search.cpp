@@ -74,10 +74,12 @@ using MeshKey = std::tuple<int64_t, int64_t, int64_t, int64_t>;
 
 MeshKey keyOf(const Plan &plan) { return {plan.pp, plan.ep, plan.cp, plan.tp}; }
 
-/// Fewer seconds, then less memory, then an order that is the same each time.
+/// Fewer seconds, then fewer micro-batches, whose launches cost what is not
+/// estimated, then less memory, then an order that is the same each time.
 /// Seconds are rounded: some plans differ in the order of additions alone.
 auto orderOf(const RankedPlan &ranked) {
   return std::make_tuple(float(ranked.cost.total()),
+                         -ranked.plan.microBatch * ranked.plan.batchRanks(),
                          float(ranked.cost.memory.total()),
                          formatPlan(ranked.plan));
 }

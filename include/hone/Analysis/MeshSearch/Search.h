@@ -16,7 +16,8 @@ struct RankedPlan {
 
 struct SearchResult {
   /// The fastest plan of each mesh, fastest first; at equal seconds, the one
-  /// that needs less memory. dp and fs count as one axis here.
+  /// with fewer micro-batches, then less memory. dp and fs count as one axis
+  /// here.
   std::vector<RankedPlan> best;
   int64_t meshes = 0; ///< sizes of axes whose product is the number of ranks
   int64_t plans = 0;  ///< of those that are possible
