@@ -45,6 +45,7 @@ REASONS = {
     "lib/Codegen/Program/DescribeRanks.cpp": "a wait is the only op that ends a collective",
     "lib/Plan/LaunchLabel.cpp": "a launch that only yields is a copy: its name in profiles",
     "lib/Plan/PlanDialect.cpp": "the verifier of plan.view",
+    "lib/Sharding/Describe/DescribeModel.cpp": "the pattern of layers: products, attention, experts, norms, sums",
     "lib/Sharding/Model/ShardingRule.cpp": "dist.constrain, which has no factors of its own",
     "lib/Sharding/Partition/LocalOps.cpp": "the local form of ops whose attributes or indices are positions",
     "lib/Sharding/Partition/Partition.cpp": "dist.constrain, which partitioning replaces",

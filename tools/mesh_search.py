@@ -124,7 +124,6 @@ class Run:
     sequences: int  # of a step
     plan: str
     seconds: float  # of a step, as published
-    note: str
 
 
 def llama_seconds(length: int, ranks: int, sequences: int, teraflops: float) -> float:
@@ -138,16 +137,15 @@ RUNS = [
     # 96 s L h^2 (1 + s / 6h + V / 16 L h) FLOPs per sequence, layers computed again: PTD-P, equation 3.
     Run("GPT-3 175B", "gpt3", gpt3, 2048, "a100", "sm_80", 1024, 1536,
         "pp=8,dp=16,tp=8,interleaved=3,micro=1,keep=borders",
-        96 * 1536 * 2048 * 96 * 12288**2 * (1 + 2048 / (6 * 12288) + 51200 / (16 * 96 * 12288)) / (1024 * 140e12),
-        "PTD-P 5.1: 140 TFLOP/s per GPU"),
+        96 * 1536 * 2048 * 96 * 12288**2 * (1 + 2048 / (6 * 12288) + 51200 / (16 * 96 * 12288)) / (1024 * 140e12)),
     Run("Llama-3 405B", "llama-405b", llama_405b, 8192, "h100", "sm_90", 8192, 2048, LLAMA.format(fs=64, cp=""),
-        llama_seconds(8192, 8192, 2048, 430), "table 4: 430 TFLOP/s"),
+        llama_seconds(8192, 8192, 2048, 430)),
     Run("Llama-3 405B", "llama-405b", llama_405b, 8192, "h100", "sm_90", 16384, 2048, LLAMA.format(fs=128, cp=""),
-        llama_seconds(8192, 16384, 2048, 400), "table 4: 400 TFLOP/s"),
+        llama_seconds(8192, 16384, 2048, 400)),
     Run("Llama-3 405B, 131072 positions", "llama-405b-128k", llama_405b, 131072, "h100", "sm_90", 16384, 128,
-        LLAMA.format(fs=8, cp="cp=16,"), llama_seconds(131072, 16384, 128, 380), "table 4: 380 TFLOP/s"),
+        LLAMA.format(fs=8, cp="cp=16,"), llama_seconds(131072, 16384, 128, 380)),
     Run("DeepSeek-V3", "deepseek-v3", deepseek_v3, 4096, "h800", "sm_90", 2048, 15360,
-        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows", 19.926, "2505.09343, table 4"),
+        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows", 19.926),
 ]
 
 
@@ -156,29 +154,18 @@ RUNS = [
 
 @dataclass(frozen=True)
 class Row:
-    number: str
-    mesh: str
-    recipe: str
-    schedule: str
-    batch: str
+    number: str  # or "*" or "="
+    line: int
     seconds: float
-    utilization: str
-    compiles: str
-    parts: str
-    memory: str
 
 
 def parse_rows(text: str) -> list[Row]:
     rows = []
     lines = text.splitlines()
-    for line, parts, memory in zip(lines, lines[1:], lines[2:]):
-        if not parts.startswith("     keeps "):
-            continue
-        number, mesh, recipe, schedule, rest = line.split(maxsplit=4)
-        match = re.fullmatch(r"(\d+ x \d+) +([\d.]+) (m?s) +\d+ +([\d.]+ %) +(.*)", rest)
-        seconds = float(match[2]) * (1e-3 if match[3] == "ms" else 1)
-        rows.append(Row(number, mesh, recipe, schedule, match[1], seconds, match[4], match[5], parts.strip(),
-                        re.match(r" *memory ([^:]*):", memory)[1]))
+    for index, line in enumerate(lines[:-1]):
+        if lines[index + 1].startswith("     keeps "):
+            value, unit = re.search(r" ([\d.]+) (m?s) ", line).groups()
+            rows.append(Row(line.split()[0], index, float(value) * (1e-3 if unit == "ms" else 1)))
     return rows
 
 
@@ -202,23 +189,24 @@ def off(value: float, reference: float) -> str:
 
 
 def tables(results: list[tuple[Run, str, float]]) -> str:
-    out = ["| model | GPUs | step, published | published plan in the model | off | best plan found | against the "
-           "published one | plans, processor time |", "|---|---|---|---|---|---|---|---|"]
+    out = ["| model | GPUs | step, published | in the model | off | best plan | off that | plans | search |",
+           "|---|---|---|---|---|---|---|---|---|"]
     for run, text, seconds in results:
         rows = parse_rows(text)
         compared = next(row for row in rows if row.number == "=")
         plans = int(re.search(r"meshes, (\d+) plans", text)[1])
-        out.append(f"| {run.name} | {run.ranks} {run.cluster.upper()} | {run.seconds:.2f} s ({run.note}) | "
+        out.append(f"| {run.name} | {run.ranks} {run.cluster.upper()} | {run.seconds:.2f} s | "
                    f"{compared.seconds:.2f} s | {off(compared.seconds, run.seconds)} | {rows[0].seconds:.2f} s | "
-                   f"{off(rows[0].seconds, compared.seconds)} | {plans:,}, {seconds:.0f} s |")
+                   f"{off(rows[0].seconds, compared.seconds)} | {plans:,} | {seconds:.0f} s |")
+    out += ["", "The first five of ten; `*`: the best that compiles, if none of the ten does; `=`: the published one."]
     for run, text, _ in results:
-        out += ["", f"### {run.name} on {run.ranks} {run.cluster.upper()}", "",
-                "| | mesh | recipe | schedule | sequences x micro-batches | step | MFU | memory | honec | time |",
-                "|---|---|---|---|---|---|---|---|---|---|"]
+        lines = text.splitlines()
+        head = next(index for index, line in enumerate(lines) if line.lstrip().startswith("mesh  "))
+        out += ["", f"### {run.name} on {run.ranks} {run.cluster.upper()}", "", "```", lines[head]]
         for row in parse_rows(text):
-            name = {"=": "published", "*": "compiles"}.get(row.number, row.number)
-            out.append(f"| {name} | `{row.mesh}` | `{row.recipe}` | `{row.schedule}` | {row.batch} | "
-                       f"{row.seconds:.3f} s | {row.utilization} | {row.memory} | {row.compiles} | {row.parts} |")
+            if not row.number.isdigit() or int(row.number) <= 5:
+                out += lines[row.line : row.line + 3]
+        out.append("```")
     return "\n".join(out) + "\n"
 
 

@@ -156,7 +156,7 @@ static std::string orDash(const std::string &text) {
 }
 
 constexpr llvm::StringLiteral rowFormat =
-    "{0,3}  {1,-25} {2,-24} {3,-14} {4,-9}{5,12}{6,11}{7,8}  {8}\n";
+    "{0,3}  {1,-25} {2,-24} {3,-14} {4,-9}{5,11}{6,10}{7,8}  {8}\n";
 
 static void printHead(llvm::raw_ostream &out) {
   out << '\n'
