@@ -63,15 +63,15 @@ static void printInputs(llvm::raw_ostream &out,
     out << formatv("memory {0}\n", formatBytes(int64_t(cluster.memoryBytes)));
 }
 
-static void printRefused(llvm::raw_ostream &out, const SearchResult &result,
-                         StringRef what, llvm::ArrayRef<Refusal> refusals) {
-  StringRef separator = "";
+using Counts = std::array<int64_t, numRefusals>;
+
+static void printRefused(llvm::raw_ostream &out, StringRef what,
+                         const Counts &counts) {
   std::string text;
-  for (Refusal refusal : refusals)
-    if (int64_t count = result.refused[size_t(refusal)]) {
-      text += formatv("{0}{1} ({2})", separator, count, refusalReason(refusal));
-      separator = ", ";
-    }
+  for (size_t refusal = 0; refusal != numRefusals; ++refusal)
+    if (counts[refusal] != 0)
+      text += formatv("{0}{1} ({2})", text.empty() ? "" : ", ", counts[refusal],
+                      refusalReason(Refusal(refusal)));
   if (!text.empty())
     out << formatv("  refused {0,-6} {1}\n", what, text);
 }
@@ -83,10 +83,8 @@ static void printCounts(llvm::raw_ostream &out,
                  countOf(result.meshes, "mesh", "meshes"),
                  countOf(result.plans, "plan", "plans"), report.seconds,
                  countOf(result.replayed, "schedule", "schedules"));
-  printRefused(out, result, "meshes",
-               {Refusal::Heads, Refusal::Positions, Refusal::Experts});
-  printRefused(out, result, "plans",
-               {Refusal::Memory, Refusal::Batch, Refusal::Stages});
+  printRefused(out, "meshes", result.refusedMeshes);
+  printRefused(out, "plans", result.refusedPlans);
 }
 
 //===----------------------------------------------------------------------===//

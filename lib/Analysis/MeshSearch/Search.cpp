@@ -146,7 +146,7 @@ void Search::visit(const Plan &plan) {
   ++result.plans;
   Bound bound = estimator.bound(plan);
   if (bound.memory.total() > cluster.memoryBytes) {
-    ++result.refused[size_t(Refusal::Memory)];
+    ++result.refusedPlans[size_t(Refusal::Memory)];
   } else if (bound.seconds > limit()) {
     ++result.skipped;
   } else {
@@ -157,14 +157,14 @@ void Search::visit(const Plan &plan) {
 
 void Search::visitChunks(const Plan &plan) {
   if (std::optional<Refusal> refusal = estimator.findRefusal(plan)) {
-    ++result.refused[size_t(*refusal)];
+    ++result.refusedPlans[size_t(*refusal)];
     return;
   }
   std::vector<Plan> states = statesFor(plan, cluster.network);
   Bound bound = estimator.boundOfSchedule(states.front());
   int64_t *counted = nullptr;
   if (bound.memory.total() > cluster.memoryBytes)
-    counted = &result.refused[size_t(Refusal::Memory)];
+    counted = &result.refusedPlans[size_t(Refusal::Memory)];
   else if (bound.seconds > limit())
     counted = &result.skipped;
   if (counted && prunes) {
@@ -184,7 +184,7 @@ void Search::visitUnits(Plan plan, int64_t rest) {
     if (options.accepts && !options.accepts(plan))
       continue;
     if (model.sequences % (plan.batchRanks() * plan.microBatch) != 0) {
-      ++result.refused[size_t(Refusal::Batch)];
+      ++result.refusedPlans[size_t(Refusal::Batch)];
       continue;
     }
     for (const pipeline::ScheduleChoice &choice : schedulesFor(pp)) {
@@ -202,7 +202,7 @@ void Search::visitMesh(Plan plan) {
   smallest.dp = smallest.pp = 1;
   std::optional<Refusal> refusal = estimator.findRefusal(smallest);
   if (refusal && *refusal != Refusal::Batch) {
-    result.refused[size_t(*refusal)] += meshes;
+    result.refusedMeshes[size_t(*refusal)] += meshes;
     return;
   }
   for (bool divides : {false, true}) {

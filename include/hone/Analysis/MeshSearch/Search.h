@@ -21,9 +21,9 @@ struct SearchResult {
   std::vector<RankedPlan> best;
   int64_t meshes = 0; ///< sizes of axes whose product is the number of ranks
   int64_t plans = 0;  ///< of those that are possible
-  /// Meshes that are impossible, and plans that do not fit or whose sizes do
-  /// not divide, by their first reason.
-  std::array<int64_t, numRefusals> refused = {};
+  /// Meshes that no plan can have, and plans, by their first reason. A batch
+  /// that does not divide is counted once for all schedules.
+  std::array<int64_t, numRefusals> refusedMeshes = {}, refusedPlans = {};
   int64_t skipped = 0;  ///< plans that are slower than `best` by their bounds
   int64_t replayed = 0; ///< schedules
 };

@@ -60,13 +60,14 @@ TEST(MeshSearch, PlansAreOrderedPossibleAndFit) {
     EXPECT_GE(ranked.cost.total(), before);
     before = ranked.cost.total();
   }
-  EXPECT_GT(result.refused[size_t(Refusal::Memory)], 0);
+  EXPECT_GT(result.refusedPlans[size_t(Refusal::Memory)], 0);
 }
 
 TEST(MeshSearch, OneRank) {
   SearchResult result = search(smallModel(4, 512), clusterOf(80e9), 1);
   ASSERT_EQ(result.best.size(), 1u);
   EXPECT_EQ(result.meshes, 1);
+  EXPECT_EQ(result.refusedMeshes, decltype(result.refusedMeshes)());
   EXPECT_EQ(formatMesh(result.best.front().plan), "dp=1");
   EXPECT_EQ(result.best.front().plan.keep, Keep::All);
 }
@@ -84,7 +85,7 @@ TEST(MeshSearch, OddNumbersOfRanks) {
 TEST(MeshSearch, NothingFits) {
   SearchResult result = search(smallModel(8, 1024), clusterOf(1e6), 8);
   EXPECT_TRUE(result.best.empty());
-  EXPECT_GT(result.refused[size_t(Refusal::Memory)], 0);
+  EXPECT_GT(result.refusedPlans[size_t(Refusal::Memory)], 0);
 }
 
 // Ranks on slow links keep to what sends least there.
