@@ -131,6 +131,8 @@ static void printCommand(llvm::raw_ostream &out, const Options &options,
   auto first = llvm::find_if(best, [&](const search::RankedPlan &ranked) {
     return report.isCompiled(ranked.plan);
   });
+  if (best.empty())
+    return;
   if (first == best.end() && !report.compiled) {
     out << "\nhonec compiles no plan of so many ranks that fits\n";
     return;

@@ -159,7 +159,7 @@ static Value stripViews(Value value) {
 }
 
 /// Whether each rank computes its part of `value`, and its bytes count: not of
-/// what is made from parameters alone, as a bias for all rows.
+/// what is made from parameters alone, as a table of positions.
 bool Describer::isActivation(Value value) const {
   return origins.of(value) == Origin::Activation && origins.readsInput(value) &&
          isa<FloatType>(getElementTypeOrSelf(value.getType()));
