@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Searches meshes for models that others trained, beside the plans that they published.
 
-  .venv/bin/python tools/mesh_search.py [--packages build/benchmark/mesh-search] [--only NAME]
+  .venv/bin/python tools/mesh_search.py [--packages build/benchmark/mesh-search] [--only NAME] [--check]
       [-o docs/benchmarks/mesh-search.md]
 
 Exports the models without weights (a few minutes in all, once), runs `honec --search-mesh` and `--compare-plan` with
-tools/clusters/*.json, and writes the tables between the markers of the page. DeepSeek-V3 needs the libraries of
+tools/clusters/*.json, and writes the tables between the markers of the page; or, with --check, writes nothing and fails
+where a best plan is 10 % slower than the published one, or a search takes a minute. DeepSeek-V3 needs the libraries of
 `HONE_MODELS=1 tools/setup.sh`.
 """
 
@@ -210,11 +211,24 @@ def tables(results: list[tuple[Run, str, float]]) -> str:
     return "\n".join(out) + "\n"
 
 
+def check(results: list[tuple[Run, str, float]]) -> list[str]:
+    """What is not as the page promises."""
+    wrong = []
+    for run, text, seconds in results:
+        rows = {row.number: row.seconds for row in parse_rows(text)}
+        if rows["1"] > 1.1 * rows["="]:
+            wrong.append(f"{run.name}: best plan {rows['1']:.3f} s, expected at most 1.1 times {rows['=']:.3f} s")
+        if seconds > 60:
+            wrong.append(f"{run.name}: {seconds:.0f} s of processor time, expected at most 60")
+    return wrong
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=pathlib.Path, default=ROOT / "build" / "benchmark" / "mesh-search")
     parser.add_argument("--only", help="runs whose name contains this, printed as honec prints them")
     parser.add_argument("-o", dest="page", type=pathlib.Path, default=ROOT / "docs" / "benchmarks" / "mesh-search.md")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if a bound does not hold")
     arguments = parser.parse_args()
     arguments.packages.mkdir(parents=True, exist_ok=True)
     results = []
@@ -225,7 +239,9 @@ def main() -> None:
         results.append((run, text, seconds))
         if arguments.only:
             print(text)
-    if arguments.only:
+    if arguments.check and (wrong := check(results)):
+        sys.exit("\n".join(wrong))
+    if arguments.only or arguments.check:
         return
     begin, end = "<!-- tables: mesh_search.py -->\n", "<!-- end of tables -->\n"
     page = arguments.page.read_text()
