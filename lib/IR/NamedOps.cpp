@@ -5,6 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShapeChecks.h"
+#include "hone/IR/QueryPositions.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
@@ -238,20 +241,32 @@ static LogicalResult verifyHeads(AttentionLike op, Value output) {
 /// C4 of `hone.attention` but for the shape of the mask.
 template <typename AttentionLike>
 static LogicalResult verifyMasks(AttentionLike op) {
-  size_t known = (op.getMask() ? 1 : 0) + (op.getSegments() ? 1 : 0);
+  Value first = firstPositions(op.getMasks());
+  size_t known =
+      (op.getMask() ? 1 : 0) + (op.getSegments() ? 1 : 0) + (first ? 1 : 0);
   if (op.getMasks().size() != known)
     return op.emitOpError()
            << "mask has " << op.getMasks().size()
-           << " operands, expected at most a float tensor and then an integer "
-              "tensor";
+           << " operands, expected at most a float tensor, then an integer "
+              "tensor, and then first positions";
+  int64_t queries = shapeOf(op.getQuery())[1];
+  if (first) {
+    int64_t runs = shapeOf(first)[0];
+    if (runs == 0 || queries % runs != 0)
+      return op.emitOpError() << "has " << queries << " queries in " << runs
+                              << " runs, expected a multiple";
+    if (!op.getDropout().isZero() && !op.getOrigin()) // c7
+      return op.emitOpError("has dropout of runs of queries without origin, "
+                            "expected both origin and whole");
+  }
   if (!op.getSegments())
     return success();
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
   int64_t keys = shapeOf(op.getKey())[1];
-  if (query[1] != keys)
-    return op.emitOpError() << "has segments of " << query[1] << " queries and "
+  if (queries != keys && !first)
+    return op.emitOpError() << "has segments of " << queries << " queries and "
                             << keys << " keys, expected as many of both";
-  return expectShape(op, "segments", op.getSegments(), {query[0], query[1]});
+  return expectShape(op, "segments", op.getSegments(), {query[0], keys});
 }
 
 /// Checks what attention and its backward op have in common: C1 to C7 of
@@ -339,21 +354,46 @@ enum AttentionFactor { Batch, QueryPos, Head, KeyPos, Width, ValueWidth };
 static DimensionFactors keyHead() { return DimensionFactors::shared(Head); }
 
 template <typename AttentionLike>
-static DimensionMapping attentionFactors(AttentionLike op,
-                                         bool hasSegments = false) {
+static DimensionMapping attentionFactors(AttentionLike op, FactorKind queries) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
-  // A causal mask counts positions from the first query, and segments are one
-  // operand for queries and keys.
-  FactorKind positions = op.getCausal() || hasSegments ? FactorKind::Replicate
-                                                       : FactorKind::Parallel;
   DimensionMapping mapping;
   mapping.factors = {{query[0], FactorKind::Parallel},
-                     {query[1], positions},
+                     {query[1], queries},
                      {query[2], FactorKind::Parallel},
                      {shapeOf(op.getKey())[1], FactorKind::Replicate},
                      {query[3], FactorKind::Replicate},
                      {shapeOf(op.getValue())[3], FactorKind::Replicate}};
   return mapping;
+}
+
+/// The kind of query positions in an attention and in its gradient, which sums
+/// gradients of keys over them.
+static FactorKind kindOfQueries(AttentionOp) { return FactorKind::Parallel; }
+static FactorKind kindOfQueries(AttentionBwdOp) { return FactorKind::Reduce; }
+
+/// Whether the op counts the positions of queries from the first of them: for a
+/// causal mask, for segments, which are one operand for queries and keys, and
+/// for dropout.
+template <typename AttentionLike> static bool countsQueries(AttentionLike op) {
+  return !firstPositions(op.getMasks()) &&
+         (op.getCausal() || op.getSegments() || op.getRng());
+}
+
+template <typename AttentionLike>
+static DimensionMapping factorsByPosition(AttentionLike op) {
+  return attentionFactors(op, countsQueries(op) ? FactorKind::Replicate
+                                                : kindOfQueries(op));
+}
+
+std::optional<CountedFactor> hone::countedFactorOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<CountedFactor>>(op)
+      .Case<AttentionOp, AttentionBwdOp>(
+          [](auto attention) -> std::optional<CountedFactor> {
+            if (!countsQueries(attention))
+              return std::nullopt;
+            return CountedFactor{QueryPos, kindOfQueries(attention)};
+          })
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 /// Appends key and origin to the operands.
@@ -403,9 +443,22 @@ Value hone::detail::additiveMask(ValueRange masks) {
 }
 
 Value hone::detail::segmentsOf(ValueRange masks) {
+  ValueRange others = masks.drop_back(firstPositions(masks) ? 1 : 0);
   bool isLast =
-      !masks.empty() && isa<IntegerType>(getElementTypeOrSelf(masks.back()));
-  return isLast ? masks.back() : Value();
+      !others.empty() && isa<IntegerType>(getElementTypeOrSelf(others.back()));
+  return isLast ? others.back() : Value();
+}
+
+Value hone::firstPositions(ValueRange masks) {
+  if (masks.empty() || !getElementTypeOrSelf(masks.back()).isInteger(64) ||
+      shapeOf(masks.back()).size() != 1)
+    return {};
+  return masks.back();
+}
+
+int64_t hone::countRuns(ValueRange masks) {
+  Value first = firstPositions(masks);
+  return first ? shapeOf(first)[0] : 1;
 }
 
 static TensorFactors maskDims(Value mask) {
@@ -414,19 +467,22 @@ static TensorFactors maskDims(Value mask) {
           KeyPos};
 }
 
-static void addMasks(DimensionMapping &mapping, Value mask, Value segments) {
-  if (mask)
+/// Where runs of queries begin is each rank's own.
+static void addMasks(DimensionMapping &mapping, ValueRange masks) {
+  if (Value mask = hone::detail::additiveMask(masks))
     mapping.operands.push_back(maskDims(mask));
-  if (segments)
+  if (hone::detail::segmentsOf(masks))
     mapping.operands.push_back({Batch, KeyPos});
+  if (firstPositions(masks))
+    mapping.operands.push_back({-1});
 }
 
 DimensionMapping AttentionOp::getDimensionMapping() {
-  DimensionMapping mapping = attentionFactors(*this, bool(getSegments()));
+  DimensionMapping mapping = factorsByPosition(*this);
   mapping.operands = {{Batch, QueryPos, Head, Width},
                       {Batch, KeyPos, keyHead(), Width},
                       {Batch, KeyPos, keyHead(), ValueWidth}};
-  addMasks(mapping, getMask(), getSegments());
+  addMasks(mapping, getMasks());
   addRandomOperands(mapping, *this);
   mapping.results = {{Batch, QueryPos, Head, ValueWidth},
                      {Batch, Head, QueryPos}};
@@ -434,7 +490,7 @@ DimensionMapping AttentionOp::getDimensionMapping() {
 }
 
 DimensionMapping DecodeAttentionOp::getDimensionMapping() {
-  DimensionMapping mapping = attentionFactors(*this);
+  DimensionMapping mapping = attentionFactors(*this, FactorKind::Replicate);
   mapping.operands = {{Batch, QueryPos, Head, Width},
                       {Batch, KeyPos, keyHead(), Width},
                       {Batch, KeyPos, keyHead(), ValueWidth},
@@ -446,16 +502,14 @@ DimensionMapping DecodeAttentionOp::getDimensionMapping() {
 }
 
 DimensionMapping AttentionBwdOp::getDimensionMapping() {
-  DimensionMapping mapping = attentionFactors(*this);
+  DimensionMapping mapping = factorsByPosition(*this);
   TensorFactors output = {Batch, QueryPos, Head, ValueWidth};
   TensorFactors query = {Batch, QueryPos, Head, Width};
   TensorFactors key = {Batch, KeyPos, keyHead(), Width};
   TensorFactors value = {Batch, KeyPos, keyHead(), ValueWidth};
-  // Key and value gradients sum over query positions.
-  mapping.factors[QueryPos].kind = FactorKind::Replicate;
   mapping.operands = {output, query,  key,
                       value,  output, {Batch, Head, QueryPos}};
-  addMasks(mapping, getMask(), getSegments());
+  addMasks(mapping, getMasks());
   addRandomOperands(mapping, *this);
   mapping.results = {query, key, value};
   return mapping;

@@ -34,12 +34,18 @@ struct AttentionView {
     return (b * H + h) * T + t;
   }
 
+  /// Where query `t` stands among the keys.
+  int64_t positionOf(int64_t t) const {
+    int64_t length = T / int64_t(in.first.size());
+    return in.first[t / length] + t % length;
+  }
+
   /// s[t, u] of batch `b` and head `h`.
   double score(int64_t b, int64_t h, int64_t t, int64_t u) const {
-    if (in.causal && u > in.first + t)
+    if (in.causal && u > positionOf(t))
       return -std::numeric_limits<double>::infinity();
-    if (in.segments &&
-        in.segments->ints()[b * S + t] != in.segments->ints()[b * S + u])
+    if (in.segments && in.segments->ints()[b * S + positionOf(t)] !=
+                           in.segments->ints()[b * S + u])
       return -std::numeric_limits<double>::infinity();
     ArrayRef<double> q = in.query.floats().slice(queryRow(b, t, h), D);
     ArrayRef<double> k = in.key.floats().slice(keyRow(b, u, h), D);
@@ -62,10 +68,10 @@ struct AttentionView {
       return row;
     PhiloxStream stream(in.rng->ints(), in.salt, in.place);
     double threshold = std::nearbyint(in.dropout * 0x1p32);
+    int64_t rows = in.place.part.empty() ? T : in.place.part[2];
+    int64_t element = ((b * H + h) * rows + positionOf(t)) * S;
     for (int64_t u = 0; u != S; ++u)
-      row[u] = stream.word(((b * H + h) * T + t) * S + u) >= threshold
-                   ? 1 / (1 - in.dropout)
-                   : 0;
+      row[u] = stream.word(element + u) >= threshold ? 1 / (1 - in.dropout) : 0;
     return row;
   }
 

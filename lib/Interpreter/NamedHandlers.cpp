@@ -2,6 +2,8 @@
 
 #include "Handlers.h"
 
+#include "hone/IR/QueryPositions.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -16,6 +18,10 @@ static CrossEntropyOptions crossEntropyOptions(OpTy op) {
 
 template <typename OpTy>
 static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
+  RandomPlace place = placeOf(op, frame);
+  Value first = firstPositions(op.getMasks());
+  if (first && !place.part.empty()) // rows go by their position
+    place.part[2] = place.whole[2];
   return {frame[op.getQuery()],
           frame[op.getKey()],
           frame[op.getValue()],
@@ -26,8 +32,9 @@ static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
           op.getScale().convertToDouble(),
           op.getDropout().convertToDouble(),
           int64_t(op.getSalt()),
-          placeOf(op, frame),
-          /*first=*/0};
+          std::move(place),
+          first ? std::vector<int64_t>(frame[first].ints())
+                : std::vector<int64_t>{0}};
 }
 
 void HandlerTable::addNamed() {
@@ -53,13 +60,18 @@ void HandlerTable::addNamed() {
     return attention(frame.specs(op), attentionInputs(op, frame));
   });
   on<DecodeAttentionOp>([](DecodeAttentionOp op, const Frame &frame) {
-    return attention(frame.specs(op),
-                     {frame[op.getQuery()], frame[op.getKey()],
-                      frame[op.getValue()], frame.optional(op.getMask()),
-                      /*segments=*/nullptr, /*rng=*/nullptr, /*causal=*/true,
-                      op.getScale().convertToDouble(), /*dropout=*/0,
-                      /*salt=*/0, RandomPlace(),
-                      frame[op.getFirst()].ints()[0]});
+    return attention(frame.specs(op), {frame[op.getQuery()],
+                                       frame[op.getKey()],
+                                       frame[op.getValue()],
+                                       frame.optional(op.getMask()),
+                                       /*segments=*/nullptr,
+                                       /*rng=*/nullptr,
+                                       /*causal=*/true,
+                                       op.getScale().convertToDouble(),
+                                       /*dropout=*/0,
+                                       /*salt=*/0,
+                                       RandomPlace(),
+                                       {frame[op.getFirst()].ints()[0]}});
   });
   on<GeluOp>([](GeluOp op, const Frame &frame) {
     std::vector<double> values(frame[op.getInput()].floats());

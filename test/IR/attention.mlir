@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @example
 func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: tensor<2x16x2x64xf32>,
-                   %segments: tensor<2x16xi64>) {
+                   %segments: tensor<2x16xi64>, %part: tensor<2x8x4x64xf32>, %first: tensor<2xi64>) {
   // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} causal scale 1.250000e-01 : (tensor<2x16x4x64xf32>,
   // CHECK-SAME: tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   %o, %lse = hone.attention %q, %k, %v causal scale 0.125
@@ -14,6 +14,11 @@ func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: ten
   %p, %l = hone.attention %q, %k, %v mask %segments causal scale 0.125
       : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16xi64>)
       -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  // CHECK: hone.attention {{.+}} mask %{{.+}} causal scale 1.250000e-01 : (tensor<2x8x4x64xf32>,
+  // CHECK-SAME: tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2xi64>) -> (tensor<2x8x4x64xf32>,
+  %some, %of = hone.attention %part, %k, %v mask %first causal scale 0.125
+      : (tensor<2x8x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2xi64>)
+      -> (tensor<2x8x4x64xf32>, tensor<2x4x8xf32>)
   return
 }
 
@@ -49,6 +54,21 @@ func.func @segments(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>, %ids: 
   %p, %n = hone.attention %q, %q, %q mask %m, %ids rng %key scale 1.0 dropout 0.1
       : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<1x1x16x16xf32>, tensor<2x16xi64>,
          tensor<3xi64>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// Two runs of queries, with the ids and the dropout of all positions.
+// CHECK-LABEL: @runs
+func.func @runs(%q: tensor<2x8x4x64xf32>, %k: tensor<2x16x4x64xf32>, %first: tensor<2xi64>, %ids: tensor<2x16xi64>,
+                %key: tensor<3xi64>, %o: tensor<i64>) {
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %[[FIRST:.+]] causal scale 1.000000e+00 :
+  %r, %lse = hone.attention %q, %k, %k mask %first causal scale 1.0
+      : (tensor<2x8x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2xi64>)
+      -> (tensor<2x8x4x64xf32>, tensor<2x4x8xf32>)
+  // CHECK: hone.attention %{{.+}}, %{{.+}}, %{{.+}} mask %{{.+}}, %[[FIRST]] rng %{{.+}}, %{{.+}} causal
+  %s, %l = hone.attention %q, %k, %k mask %ids, %first rng %key, %o causal scale 1.0 dropout 0.1 of [2, 4, 16, 16]
+      : (tensor<2x8x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16xi64>, tensor<2xi64>,
+         tensor<3xi64>, tensor<i64>) -> (tensor<2x8x4x64xf32>, tensor<2x4x8xf32>)
   return
 }
 

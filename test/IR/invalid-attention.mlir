@@ -110,7 +110,7 @@ func.func @attention_c4_segments_of_keys(%q: tensor<2x16x4x64xf32>, %k: tensor<2
 // -----
 
 func.func @attention_c4_order(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>, %ids: tensor<2x16xi32>) {
-  // expected-error@+1 {{'hone.attention' op mask has 2 operands, expected at most a float tensor and then an integer tensor}}
+  // expected-error@+1 {{'hone.attention' op mask has 2 operands, expected at most a float tensor, then an integer tensor, and then first positions}}
   %o, %l = hone.attention %q, %q, %q mask %ids, %m scale 1.0
       : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16xi32>, tensor<1x1x16x16xf32>)
       -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
@@ -120,7 +120,7 @@ func.func @attention_c4_order(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf3
 // -----
 
 func.func @attention_c4_two_masks(%q: tensor<2x16x4x64xf32>, %m: tensor<1x1x16x16xf32>) {
-  // expected-error@+1 {{'hone.attention' op mask has 2 operands, expected at most a float tensor and then an integer tensor}}
+  // expected-error@+1 {{'hone.attention' op mask has 2 operands, expected at most a float tensor, then an integer tensor, and then first positions}}
   %o, %l = hone.attention %q, %q, %q mask %m, %m scale 1.0
       : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<1x1x16x16xf32>,
          tensor<1x1x16x16xf32>) -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
@@ -194,6 +194,26 @@ func.func @attention_c7_origin(%q: tensor<2x16x4x64xf32>, %r: tensor<3xi64>) {
   // expected-error@+1 {{'hone.attention' op origin has shape [3], expected []}}
   %o, %l = hone.attention %q, %q, %q rng %r, %r scale 1.0 dropout 0.1 of [2, 4, 16, 16]
       : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>, tensor<3xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_runs(%q: tensor<2x16x4x64xf32>, %f: tensor<2xi64>, %r: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.attention' op has dropout of runs of queries without origin, expected both origin and whole}}
+  %o, %l = hone.attention %q, %q, %q mask %f rng %r scale 1.0 dropout 0.1
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2xi64>, tensor<3xi64>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c4_runs(%q: tensor<2x16x4x64xf32>, %f: tensor<3xi64>) {
+  // expected-error@+1 {{'hone.attention' op has 16 queries in 3 runs, expected a multiple}}
+  %o, %l = hone.attention %q, %q, %q mask %f causal scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<3xi64>)
       -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   return
 }

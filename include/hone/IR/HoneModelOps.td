@@ -173,12 +173,16 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     anything of size T x S. Dropout is that of `hone.dropout`; the index of an element is its row-major index in
     `[B, H, T, S]`, for a shard that in `whole`.
 
+    Query `t` stands at position `t` of the keys, unless `first` is given: then queries are as many runs of neighbours
+    as it has elements, and run `r` begins at position `first[r]`. `causal`, `segments` and dropout go by the position
+    of a query; the added mask has a row per query.
+
     (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
     element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask` has at most a float tensor
-    `[B or 1, H or 1, T, S]`, which is added, and then an integer tensor `[B, T]`, the `segments`; with these `T = S`.
-    (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6)
+    `[B or 1, H or 1, T, S]`, which is added, then an integer tensor `[B, S]`, the `segments`, and then an i64 tensor
+    of rank 1, `first`. With segments `T = S`, or there is `first`, whose size divides `T`. (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6)
     `0 <= dropout < 1`. (C7) The second operand of `rng`, if there is one, and `whole` are `origin` and `whole` of
-    `hone.random`, of `[B, H, T, S]`.
+    `hone.random`, of `[B, H, T, S]`; with `first`, `origin` does not count positions, and dropout needs both.
 
     Example:
 
@@ -189,6 +193,9 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     %p, %l = hone.attention %q, %k, %v mask %segments causal scale 0.125
         : (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16xi64>)
         -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+    %some, %of = hone.attention %part, %k, %v mask %first causal scale 0.125
+        : (tensor<2x8x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>, tensor<2xi64>)
+        -> (tensor<2x8x4x64xf32>, tensor<2x4x8xf32>)
     ```
   }];
   let arguments = (ins Hone_FloatTensor:$query, Hone_FloatTensor:$key, Hone_FloatTensor:$value,

@@ -198,14 +198,15 @@ struct AttentionInputs {
   const Tensor &key;      // [B, S, G, D]
   const Tensor &value;    // [B, S, G, E]
   const Tensor *mask;     // [B or 1, H or 1, T, S], or null
-  const Tensor *segments; // [B, T] with T = S, or null
+  const Tensor *segments; // [B, S], or null
   const Tensor *rng;      // null without dropout
   bool causal;
   double scale;
   double dropout;
   int64_t salt;
   RandomPlace place; // of the scores, [B, H, T, S]
-  int64_t first;     // position of query 0 among the keys
+  /// Positions among the keys where runs of queries begin, as many in each.
+  std::vector<int64_t> first;
 };
 /// The results are the output and, if asked for, the log-sum-exp of each row of
 /// scores.

@@ -1,6 +1,7 @@
 //===- Problem.cpp - Attention as a library is asked ----------------------===//
 
 #include "hone/Analysis/Attention/Problem.h"
+#include "hone/IR/QueryPositions.h"
 #include "hone/Plan/AbiNumbers.h"
 
 #include "base/AttentionProblem.h"
@@ -21,6 +22,7 @@ static AttentionParts readCommon(AttentionLike op) {
   parts.lse = op.getLse();
   parts.mask = op.getMask();
   parts.segments = op.getSegments();
+  parts.first = firstPositions(op.getMasks());
   parts.rng = op.getRng();
   parts.origin = op.getOrigin();
   parts.causal = op.getCausal();
@@ -65,6 +67,9 @@ std::string hone::whyNotAsked(const AttentionParts &parts) {
     stream << "has operands of " << element << ", expected bf16 or f16";
   else if (!statistics.isF32())
     stream << "has a log-sum-exp of " << statistics << ", expected f32";
+  else if (parts.first)
+    stream << "has queries that begin anywhere, expected those of all "
+              "positions";
   else if (parts.mask)
     stream << "has a mask, expected none but 'causal'";
   else if (parts.segments)

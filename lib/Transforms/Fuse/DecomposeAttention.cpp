@@ -10,6 +10,7 @@
 
 #include "RowBuilder.h"
 #include "hone/Analysis/Fusion/Groups.h"
+#include "hone/IR/QueryPositions.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -46,6 +47,7 @@ public:
     if constexpr (std::is_same_v<AttentionLike, DecodeAttentionOp>) {
       first = op.getFirst();
     } else {
+      first = firstPositions(op.getMasks());
       segments = op.getSegments();
       rng = op.getRng();
       origin = op.getOrigin();
@@ -79,9 +81,11 @@ private:
   Value scores(Value dots);
   Value again(int64_t number, llvm::function_ref<Value()> make);
   Value everyScore(Value x);
+  Value queryPositions();
   Value hideLaterKeys(Value x);
   Value hideOtherSegments(Value x);
   Value drop(Value x);
+  Value dropRun(Value x, int64_t run);
   Value operandOf(Value x);
   /// The softmax of scores s, and for each row the largest and the sum of
   /// e^(s - largest).
@@ -99,7 +103,7 @@ private:
   int64_t keyHeads;        ///< G, of H
   Value query, key, value; ///< [B, G, H/G T, D], [B, G, S, D], [B, G, S, E]
   Value mask, segments, rng, origin; ///< or null
-  Value first;             ///< position of query 0 among the keys; null: 0
+  Value first;             ///< positions where runs of queries begin; null: 0
   DenseI64ArrayAttr whole; ///< or null
   bool causal;
   APFloat factor;
@@ -182,16 +186,27 @@ Value Decomposer::everyScore(Value x) {
                                        b.getDenseI64ArrayAttr(dims)));
 }
 
+/// Where the query of each score stands among the keys, in i32.
+Value Decomposer::queryPositions() {
+  RankedTensorType positions = r.full.clone(b.getI32Type());
+  if (!first)
+    return b.create<IotaOp>(positions, uint64_t(2));
+  int64_t queries = positions.getDimSize(2);
+  int64_t runs = typeOf(first).getNumElements();
+  auto byRun = RankedTensorType::get({runs, queries / runs}, b.getI32Type());
+  Value begin = b.create<CastOp>(RankedTensorType::get({runs}, b.getI32Type()),
+                                 reshape(first, {runs}));
+  Value at =
+      r.add(b.create<IotaOp>(byRun, uint64_t(1)),
+            b.create<BroadcastOp>(byRun, begin, b.getDenseI64ArrayAttr({0})));
+  return b.create<BroadcastOp>(positions, reshape(at, {queries}),
+                               b.getDenseI64ArrayAttr({2}));
+}
+
 /// -inf for keys after the query.
 Value Decomposer::hideLaterKeys(Value x) {
   RankedTensorType positions = r.full.clone(b.getI32Type());
-  Value queryAt = b.create<IotaOp>(positions, uint64_t(2));
-  if (first) {
-    Value narrow = b.create<CastOp>(
-        RankedTensorType::get({}, positions.getElementType()), first);
-    queryAt = r.add(
-        queryAt, b.create<BroadcastOp>(positions, narrow, ArrayRef<int64_t>()));
-  }
+  Value queryAt = queryPositions();
   Value keyAt = b.create<IotaOp>(positions, uint64_t(3));
   Value isSeen = b.create<CmpOp>(r.full.clone(b.getI1Type()), CmpPredicate::le,
                                  keyAt, queryAt);
@@ -220,11 +235,39 @@ Value Decomposer::scores(Value dots) {
   return causal ? hideLaterKeys(s) : s;
 }
 
+/// The rows of run number `run`, whose numbers begin at its position.
+Value Decomposer::dropRun(Value x, int64_t run) {
+  RankedTensorType type = typeOf(x), scalar = typeOf(origin);
+  int64_t length = type.getDimSize(2) / typeOf(first).getDimSize(0);
+  SmallVector<int64_t> shape(type.getShape()), limits = shape, starts(4, 0);
+  shape[2] = length;
+  starts[2] = run * length;
+  limits[2] = starts[2] + length;
+  Value rows = b.create<SliceOp>(type.clone(shape), x, starts, limits,
+                                 SmallVector<int64_t>(4, 1));
+  Value position = reshape(
+      b.create<SliceOp>(typeOf(first).clone({1}), first, ArrayRef<int64_t>{run},
+                        ArrayRef<int64_t>{run + 1}, ArrayRef<int64_t>{1}),
+      {});
+  Value stride = b.create<ConstantOp>(DenseElementsAttr::get(
+      scalar, b.getI64IntegerAttr(whole.asArrayRef()[3])));
+  Value begin =
+      b.create<AddOp>(origin, b.create<MulOp>(position, stride).getResult());
+  return b.create<DropoutOp>(rows.getType(), rows, rng, begin, dropout, salt,
+                             whole);
+}
+
 /// Zeroes what dropout zeroes, by the index in [B, H, T, S], or in the whole of
 /// which that is a part.
 Value Decomposer::drop(Value x) {
   if (!rng)
     return x;
+  if (first) {
+    SmallVector<Value> runs;
+    for (int64_t run = 0; run != typeOf(first).getDimSize(0); ++run)
+      runs.push_back(dropRun(x, run));
+    return b.create<ConcatOp>(typeOf(x), runs, uint64_t(2));
+  }
   return b.create<DropoutOp>(x.getType(), x, rng, origin, dropout, salt, whole);
 }
 

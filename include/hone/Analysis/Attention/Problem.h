@@ -24,7 +24,7 @@ struct AttentionParts {
   mlir::Value result;            ///< [B, T, H, E]
   mlir::Value lse;               ///< [B, H, T]
   mlir::Value resultGrad, queryGrad, keyGrad, valueGrad; ///< backward
-  mlir::Value mask, segments, rng, origin;
+  mlir::Value mask, segments, first, rng, origin;
   bool causal;
   double scale, dropout;
   uint64_t salt;

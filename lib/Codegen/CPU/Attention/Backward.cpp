@@ -93,9 +93,8 @@ void BackwardEmitter::emitItem(Value item) {
   int64_t shared = op.heads / op.groups;
   loop(constant(0), constant(shared), 1, [&](Value index) {
     tile.head = add(mul(tile.group, shared), index);
-    loop(constant(0), constant(op.queries), sizes.queries, [&](Value first) {
-      tile.firstQuery = first;
-      tile.queries = blockQueries(first);
+    loop(constant(0), constant(countBlocks()), 1, [&](Value block) {
+      enterBlock(tile, block);
       emitQueries(tile);
     });
   });
@@ -146,12 +145,13 @@ void BackwardEmitter::loadLse(const Tile &tile) {
   loop(zero, tile.queries, kernelLanes, [&](Value column) {
     Value row = add(tile.firstQuery, column);
     Value values;
-    if (op.queries % kernelLanes == 0) {
+    if (op.runQueries % kernelLanes == 0) {
       values = load(source, zero, row);
     } else {
       // Lanes past the end repeat the last query in all they do.
-      Value valid = firstLanes(sub(constant(op.queries), row));
-      Value last = loadScalar(source, zero, constant(op.queries - 1));
+      Value valid = firstLanes(sub(tile.queries, column));
+      Value last =
+          loadScalar(source, zero, add(add(tile.firstQuery, tile.queries), -1));
       values = create<arith::SelectOp>(valid, load(source, zero, row, valid),
                                        broadcast(last));
     }
@@ -235,7 +235,7 @@ void BackwardEmitter::addKeyGrad(const Tile &tile, Value buffer,
   // Queries before a key do not see it, and their scores were not computed.
   if (op.causal)
     sums.depthBegin = [&](Value row) {
-      return max(constant(0), sub(add(tile.firstKey, row), tile.firstQuery));
+      return max(constant(0), sub(add(tile.firstKey, row), tile.position));
     };
   sums.depthEnd = [&](Value) { return tile.queries; };
   product(sums);

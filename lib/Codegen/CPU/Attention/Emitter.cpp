@@ -30,13 +30,6 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, func::FuncOp func,
   }
   if (op.origin)
     origin = create<memref::LoadOp>(op.origin, ValueRange());
-  if (op.first)
-    first = create<arith::IndexCastOp>(
-        getIndexType(), create<memref::LoadOp>(op.first, ValueRange()));
-}
-
-Value AttentionEmitter::positionOf(Value query) {
-  return first ? add(first, query) : query;
 }
 
 Matrix AttentionEmitter::headRows(Value buffer, Value batch, Value head,
@@ -118,11 +111,28 @@ void AttentionEmitter::storeWeight(Value weight, const Matrix &block,
 // Extents
 //===----------------------------------------------------------------------===//
 
-Value AttentionEmitter::blockQueries(Value firstQuery) {
-  Value whole = constant(sizes.queries);
-  if (op.queries % sizes.queries == 0)
-    return whole;
-  return min(whole, sub(constant(op.queries), firstQuery));
+int64_t AttentionEmitter::countBlocks() const {
+  return op.queries == 0 ? 0
+                         : op.queries / op.runQueries *
+                               llvm::divideCeil(op.runQueries, sizes.queries);
+}
+
+void AttentionEmitter::enterBlock(Tile &tile, Value block) {
+  int64_t runBlocks = llvm::divideCeil(op.runQueries, sizes.queries);
+  bool isOneRun = op.runQueries == op.queries;
+  Value run = isOneRun ? constant(0) : div(block, runBlocks);
+  Value inRun = mul(isOneRun ? block : rem(block, runBlocks), sizes.queries);
+  tile.firstQuery = isOneRun ? inRun : add(mul(run, op.runQueries), inRun);
+  tile.queries = constant(sizes.queries);
+  if (op.runQueries % sizes.queries != 0)
+    tile.queries = min(tile.queries, sub(constant(op.runQueries), inRun));
+  tile.position = inRun;
+  if (!op.first)
+    return;
+  bool isPerRun = cast<MemRefType>(op.first.getType()).getRank() != 0;
+  Value first = create<memref::LoadOp>(op.first, isPerRun ? ValueRange{run}
+                                                          : ValueRange());
+  tile.position = add(create<arith::IndexCastOp>(getIndexType(), first), inRun);
 }
 
 Matrix AttentionEmitter::lseRow(const Tile &tile) {
@@ -135,12 +145,12 @@ void AttentionEmitter::forKeyBlocks(Tile tile,
     return;
   Value end = constant(op.keys);
   if (op.causal)
-    end = min(end, positionOf(add(tile.firstQuery, sizes.queries)));
-  bool wholeBlocks = op.keys % sizes.keys == 0 && !first &&
+    end = min(end, add(tile.position, sizes.queries));
+  bool wholeBlocks = op.keys % sizes.keys == 0 && !op.first &&
                      (!op.causal || sizes.queries % sizes.keys == 0);
   IdRange queries;
   if (op.segments)
-    queries = idRange(tile.batch, tile.firstQuery, tile.queries);
+    queries = idRange(tile.batch, tile.position, tile.queries);
   loop(constant(0), end, sizes.keys, [&](Value firstKey) {
     tile.firstKey = firstKey;
     tile.keys = wholeBlocks ? constant(sizes.keys)
@@ -188,8 +198,13 @@ AttentionEmitter::IdRange AttentionEmitter::idRange(Value batch, Value first,
 Value AttentionEmitter::keysBefore(const Tile &tile, Value columnEnd) {
   if (!op.causal)
     return tile.keys;
-  return min(tile.keys,
-             sub(positionOf(add(tile.firstQuery, columnEnd)), tile.firstKey));
+  Value keys = sub(add(tile.position, columnEnd), tile.firstKey);
+  // Where queries begin anywhere, that is no multiple of a panel of rows, which
+  // products read together, and may be less than none.
+  if (op.first)
+    keys = mul(div(add(max(keys, constant(0)), panelRows - 1), panelRows),
+               panelRows);
+  return min(tile.keys, keys);
 }
 
 void AttentionEmitter::keyProduct(const Tile &tile, const Matrix &result,
@@ -242,15 +257,13 @@ Panel AttentionEmitter::makePanel(const Tile &tile, Value column,
       continue;
     Value position =
         create<arith::AddIOp>(broadcast(create<arith::IndexCastOp>(
-                                  getI32Type(), add(tile.firstQuery, start))),
+                                  getI32Type(), add(tile.position, start))),
                               lanes(getI32Type()));
-    if (op.queries % kernelLanes != 0)
+    if (op.runQueries % kernelLanes != 0) {
+      Value last = add(add(tile.position, tile.queries), -1);
       position = create<arith::MinSIOp>(
-          position, broadcast(create<arith::ConstantOp>(
-                        getI32IntegerAttr(op.queries - 1))));
-    if (first)
-      position = create<arith::AddIOp>(
-          position, broadcast(create<arith::IndexCastOp>(getI32Type(), first)));
+          position, broadcast(create<arith::IndexCastOp>(getI32Type(), last)));
+    }
     panel.positions.push_back(position);
     if (!op.rng)
       continue;
@@ -313,16 +326,16 @@ BlockBuilder::Values AttentionEmitter::queryIds(const Tile &tile,
   auto type = VectorType::get(kernelLanes, id);
   Values ids;
   for (Value column : panel.columns) {
-    Value row = add(tile.firstQuery, column);
-    SmallVector<Value> at = {tile.batch, row};
-    if (op.queries % kernelLanes == 0) {
+    SmallVector<Value> at = {tile.batch, add(tile.position, column)};
+    if (op.runQueries % kernelLanes == 0) {
       ids.push_back(create<vector::LoadOp>(type, op.segments, at));
       continue;
     }
     Value last = create<memref::LoadOp>(
-        op.segments, ValueRange{tile.batch, constant(op.queries - 1)});
+        op.segments,
+        ValueRange{tile.batch, add(add(tile.position, tile.queries), -1)});
     ids.push_back(create<vector::MaskedLoadOp>(
-        type, op.segments, at, firstLanes(sub(constant(op.queries), row)),
+        type, op.segments, at, firstLanes(sub(tile.queries, column)),
         broadcast(last)));
   }
   return ids;
@@ -369,9 +382,8 @@ void AttentionEmitter::maskScores(const Tile &tile, const Matrix &scores) {
     Value hides = tile.isMixed;
     if (op.causal) {
       Value lastKey = add(add(tile.firstKey, panel.keys), -1);
-      Value onDiagonal =
-          create<arith::CmpIOp>(arith::CmpIPredicate::sgt, lastKey,
-                                positionOf(add(tile.firstQuery, panel.column)));
+      Value onDiagonal = create<arith::CmpIOp>(
+          arith::CmpIPredicate::sgt, lastKey, add(tile.position, panel.column));
       hides = hides ? create<arith::OrIOp>(hides, onDiagonal) : onDiagonal;
     }
     auto ifOp = create<scf::IfOp>(hides, /*withElseRegion=*/false);
@@ -395,7 +407,7 @@ BlockBuilder::Values AttentionEmitter::forKeys(
   int64_t step = sharedCounters ? wordsPerCounter : op.isPaired() ? 2 : 1;
   // Panels end at a multiple of 16 keys, or at the last, unless the queries
   // begin anywhere.
-  bool mayPass = op.keys % step != 0 || first;
+  bool mayPass = op.keys % step != 0 || op.first;
   auto wordsAt = [&](Value key) {
     SmallVector<std::array<Value, wordsPerCounter>, 2> words;
     for (Value start : panel.elements) {

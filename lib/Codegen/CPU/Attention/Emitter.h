@@ -19,6 +19,8 @@ namespace hone::detail {
 /// An attention op, forward or backward, on the arguments of its kernel.
 struct Attention {
   int64_t batch, queries, keys, heads, groups, width, valueWidth;
+  /// Queries of a run: those whose positions are neighbours.
+  int64_t runQueries;
   bool causal;
   double scale, dropout;
   /// The scores, [B, H, T, S], and the numbers by which dropout knows them.
@@ -26,7 +28,8 @@ struct Attention {
   std::array<int64_t, 3> scoreStrides; ///< of those numbers, for b, h and t
   int64_t salt;                        ///< of dropout
   // Buffers. Null: mask, segments, rng, origin or first that the op does not
-  // have, a result not expected, or an operand of the other direction.
+  // have, a result not expected, or an operand of the other direction. `first`
+  // is one position, or one per run.
   mlir::Value query, key, value, mask, segments, rng, origin, first;
   mlir::Value result, lse; ///< written forward, read backward
   mlir::Value grad, queryGrad, keyGrad, valueGrad;
@@ -50,10 +53,11 @@ struct BlockSizes {
   int64_t keys;    ///< a multiple of 16
 };
 
-/// A block of queries of one head, and a block of keys that they meet.
+/// A block of queries of one run and head, and a block of keys that they meet.
 struct Tile {
   mlir::Value batch, head, group;
   mlir::Value firstQuery, queries; ///< `queries` of the block exist
+  mlir::Value position;            ///< of the first query among the keys
   mlir::Value firstKey, keys;      ///< `keys` of the block are needed
   /// i1: some query and key may be of different segments; null without
   /// segments.
@@ -88,9 +92,10 @@ protected:
   const Attention &op;
   const BlockSizes sizes;
 
-  /// The position among the keys of a query that is counted from the op's
-  /// first.
-  mlir::Value positionOf(mlir::Value query);
+  /// Blocks of queries of all runs.
+  int64_t countBlocks() const;
+  /// Fills in the queries of block number `block`, and where they stand.
+  void enterBlock(Tile &tile, mlir::Value block);
   /// Rows of one head of a [batch, position, head, width] buffer.
   Matrix headRows(mlir::Value buffer, mlir::Value batch, mlir::Value head,
                   mlir::Value firstRow);
@@ -112,8 +117,6 @@ protected:
   void storeWeight(mlir::Value weight, const Matrix &block, const KeyStep &at,
                    mlir::Value column, mlir::Value &even);
 
-  /// Queries of the block from `firstQuery` on that exist.
-  mlir::Value blockQueries(mlir::Value firstQuery);
   /// The row of one head of `lse`.
   Matrix lseRow(const Tile &tile);
   /// Calls `body` with each block of keys that the queries of `tile` meet, but
@@ -154,7 +157,7 @@ private:
   void packMask(const Tile &tile);
 
   Matrix maskBlock; ///< of the current tile, transposed
-  mlir::Value rngKey, salt, origin, first;
+  mlir::Value rngKey, salt, origin;
 };
 
 /// Builds the loop over the work items: query blocks of the heads, or key

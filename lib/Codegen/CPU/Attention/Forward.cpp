@@ -52,7 +52,7 @@ private:
 } // namespace
 
 void ForwardEmitter::emit() {
-  int64_t queryBlocks = llvm::divideCeil(op.queries, sizes.queries);
+  int64_t queryBlocks = countBlocks();
   if (op.batch * op.heads * queryBlocks > 0)
     loop(op.lo, op.hi, 1, [&](Value item) { emitItem(item, queryBlocks); });
 }
@@ -75,9 +75,7 @@ void ForwardEmitter::emitItem(Value item, int64_t queryBlocks) {
   tile.batch = div(headItem, op.heads);
   tile.head = rem(headItem, op.heads);
   tile.group = div(tile.head, op.heads / op.groups);
-  tile.firstQuery =
-      mul(queryBlock(rem(item, queryBlocks), queryBlocks), sizes.queries);
-  tile.queries = blockQueries(tile.firstQuery);
+  enterBlock(tile, queryBlock(rem(item, queryBlocks), queryBlocks));
 
   auto scale = static_cast<float>(op.scale);
   packQueries(query, headRows(op.query, tile.batch, tile.head, tile.firstQuery),
@@ -169,10 +167,9 @@ void ForwardEmitter::finish(const Tile &tile) {
       inverse = create<arith::SelectOp>(isHidden, splat(0.0f), inverse);
     }
     if (op.lse) {
-      Value row = add(tile.firstQuery, column);
-      bool whole = op.queries % kernelLanes == 0;
-      store(lse, lseRow(tile), zero, row,
-            whole ? Value() : firstLanes(sub(constant(op.queries), row)));
+      bool whole = op.runQueries % kernelLanes == 0;
+      store(lse, lseRow(tile), zero, add(tile.firstQuery, column),
+            whole ? Value() : firstLanes(sub(tile.queries, column)));
     }
     store(inverse, rescale, zero, column);
   });

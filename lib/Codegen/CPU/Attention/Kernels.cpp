@@ -3,6 +3,7 @@
 #include "Kernels.h"
 
 #include "hone/Analysis/Memory/Scratch.h"
+#include "hone/IR/QueryPositions.h"
 
 #include "Emitter.h"
 
@@ -44,7 +45,9 @@ static int64_t stackBytes(const Attention &op, BlockSizes sizes) {
 static int64_t countItems(const Attention &op, BlockSizes sizes) {
   if (op.grad)
     return op.batch * op.groups;
-  return op.batch * op.heads * llvm::divideCeil(op.queries, sizes.queries);
+  int64_t runs = op.queries == 0 ? 0 : op.queries / op.runQueries;
+  return op.batch * op.heads * runs *
+         llvm::divideCeil(op.runQueries, sizes.queries);
 }
 
 /// The largest block sizes that fit, or failure.
@@ -54,7 +57,7 @@ static FailureOr<BlockSizes> chooseBlocks(const Attention &op) {
     int64_t padded = llvm::alignTo(std::max<int64_t>(count, 1), kernelLanes);
     return std::min(size, padded);
   };
-  sizes.queries = atMost(sizes.queries, op.queries);
+  sizes.queries = atMost(sizes.queries, op.runQueries);
   sizes.keys = atMost(sizes.keys, op.keys);
   while (stackBytes(op, sizes) > stackLimit && sizes.queries > kernelLanes)
     sizes.queries = llvm::alignTo(sizes.queries / 2, kernelLanes);
@@ -120,6 +123,7 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
   attention.valueWidth = value[3];
   attention.causal = op.getCausal();
   attention.scale = op.getScale().convertToDouble();
+  attention.runQueries = query[1];
   attention.query = arguments.operand(op.getQuery());
   attention.key = arguments.operand(op.getKey());
   attention.value = arguments.operand(op.getValue());
@@ -129,6 +133,8 @@ static Attention describeAs(AttentionLike op, ArgumentMap arguments) {
     attention.result = arguments.result(op.getResult());
     return attention;
   } else {
+    attention.first = arguments.operand(firstPositions(op.getMasks()));
+    attention.runQueries /= countRuns(op.getMasks());
     attention.segments = arguments.operand(op.getSegments());
     attention.dropout = op.getDropout().convertToDouble();
     attention.salt = op.getSalt();
@@ -192,7 +198,7 @@ static LogicalResult checkLaunch(plan::LaunchOp launch, Operation *op) {
     auto type = cast<MemRefType>(buffer.getType());
     bool isInteger = isa<IntegerType>(type.getElementType());
     if ((isInteger && type.getRank() < 2) || type.getNumElements() == 0)
-      continue; // the key or origin of random numbers, or nothing
+      continue; // first positions, a random key or its origin, or nothing
     if (!isInteger &&
         !isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType()))
       return op->emitOpError() << "has element type " << type.getElementType()
@@ -234,7 +240,7 @@ static func::FuncOp createFunction(OpBuilder &builder, Location loc,
 
 /// Whether each head has one query: blocks of queries would be nearly empty.
 static bool hasSingleQueries(const Attention &op) {
-  return !op.grad && op.queries == 1 && !op.rng;
+  return !op.grad && op.queries == 1 && !op.rng && !op.segments;
 }
 
 /// Builds the loops over work items that compute `op`, on the arguments of

@@ -77,7 +77,7 @@ void SingleQueryEmitter::emitItem(Value item) {
   tile.batch = div(item, op.heads);
   tile.head = rem(item, op.heads);
   tile.group = div(tile.head, op.heads / op.groups);
-  tile.firstQuery = constant(0);
+  enterBlock(tile, constant(0));
   Value zero = constant(0), factor = splat(float(op.scale));
   Values query = loadRow(headRows(op.query, tile.batch, tile.head, zero), zero);
   for (Value &vector : query)
@@ -87,7 +87,7 @@ void SingleQueryEmitter::emitItem(Value item) {
   init.append(llvm::divideCeil(op.valueWidth, kernelLanes), splat(0));
   Value end = constant(op.keys);
   if (op.causal)
-    end = min(end, positionOf(constant(1)));
+    end = min(end, add(tile.position, 1));
   Values last =
       loop(zero, end, sizes.keys, init, [&](Value key, ValueRange carried) {
         tile.firstKey = key;

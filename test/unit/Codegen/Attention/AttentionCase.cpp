@@ -168,10 +168,19 @@ std::string hone::test::describe(const Shape &s) {
     text << "_of_" << joined(s.whole.data(), "x");
   if (s.first)
     text << "_from_" << *s.first;
+  for (int64_t run : s.runs)
+    text << "_at_" << run;
   const char *segments[] = {"",       "_one",  "_eight",
                             "_short", "_long", "_shuffled"};
   text << segments[int(s.segments)];
   return text.str();
+}
+
+int64_t Shape::positionOf(int64_t t) const {
+  if (runs.empty())
+    return first.value_or(0) + t;
+  int64_t length = queries / int64_t(runs.size());
+  return runs[t / length] + t % length;
 }
 
 int64_t Shape::numberOf(int64_t b, int64_t h, int64_t t, int64_t u) const {
@@ -179,7 +188,7 @@ int64_t Shape::numberOf(int64_t b, int64_t h, int64_t t, int64_t u) const {
     return ((b * heads + h) * queries + t) * keys + u;
   b += whole[0] - batch;
   h += whole[1] - heads;
-  t += whole[2] - queries;
+  t = runs.empty() ? t + whole[2] - queries : positionOf(t);
   return ((b * whole[1] + h) * whole[2] + t) * whole[3] + u;
 }
 
@@ -346,6 +355,8 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
   if (s.dropout > 0)
     attributes << " dropout " << s.dropout << " salt " << salt;
   origin = s.numberOf(0, 0, 0, 0);
+  if (!s.runs.empty())
+    origin -= s.positionOf(0) * s.whole[3];
 
   LaunchText forwardText, backwardText;
   auto both = [&](const std::string &memref, const std::string &tensor,
@@ -391,6 +402,11 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
         std::to_string(s.batch) + "x" + std::to_string(s.keys) + "xi64>";
     optional(hasMask ? "," : "mask", "memref<" + dims, "tensor<" + dims,
              segments->memory());
+  }
+  if (!s.runs.empty()) {
+    std::string dims = std::to_string(s.runs.size()) + "xi64>";
+    optional(hasMask || segments ? "," : "mask", "memref<" + dims,
+             "tensor<" + dims, this->shape.runs.data());
   }
   if (s.dropout > 0)
     optional("rng", "memref<3xi64>", "tensor<3xi64>", key);

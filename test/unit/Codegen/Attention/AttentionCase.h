@@ -41,7 +41,11 @@ struct Shape {
   /// There is neither lse nor a gradient.
   std::optional<int64_t> first = std::nullopt;
   Segments segments = Segments::None;
+  /// Where runs of queries begin among the keys; empty: query 0 is at key 0.
+  std::vector<int64_t> runs = {};
 
+  /// Where a query stands among the keys.
+  int64_t positionOf(int64_t t) const;
   bool isPart() const { return whole[0] != 0; }
   /// The number of a score in the whole.
   int64_t numberOf(int64_t b, int64_t h, int64_t t, int64_t u) const;

@@ -87,10 +87,10 @@ private:
       if (s.mask != Mask::None)
         score += c.mask.at(c.mask.shape[0] == 1 ? 0 : b,
                            c.mask.shape[1] == 1 ? 0 : h, t, u);
-      if (s.causal && u > s.first.value_or(0) + t)
+      if (s.causal && u > s.positionOf(t))
         score = -infinity;
       if (s.segments != Segments::None &&
-          c.segmentOf(b, t) != c.segmentOf(b, u))
+          c.segmentOf(b, s.positionOf(t)) != c.segmentOf(b, u))
         score = -infinity;
       largest = std::max(largest, score);
       if (s.dropout > 0) {

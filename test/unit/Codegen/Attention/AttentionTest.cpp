@@ -139,6 +139,11 @@ Shape packed(Segments segments, Shape shape) {
   return shape;
 }
 
+Shape at(std::vector<int64_t> runs, Shape shape) {
+  shape.runs = std::move(runs);
+  return shape;
+}
+
 Shape partOf(std::array<int64_t, 4> whole, Shape shape) {
   shape.whole = whole;
   return shape;
@@ -251,6 +256,29 @@ const Shape shapes[] = {
     from(61, {1, 64, 128, 2, 2, 32, 32, true, Mask::Shared}),
     from(50, {1, 100, 150, 2, 2, 20, 36, true, Mask::None, 0, Layout::Padded,
               Element::BF16}),
+    // Runs of queries: one, or two that begin in the order of a rank's chunks;
+    // of whole blocks, of vectors, and of neither.
+    at({64}, {1, 64, 128, 2, 2, 32, 32, true}),
+    at({64, 128}, {2, 128, 256, 4, 2, 32, 32, true}),
+    at({128, 64}, {1, 128, 192, 2, 2, 24, 24, true}),
+    at({0, 48}, {1, 32, 64, 2, 2, 16, 40, true}),
+    at({10, 31}, {1, 20, 41, 2, 1, 16, 16, true}),
+    at({70, 140}, {1, 140, 210, 2, 2, 16, 16, true, Mask::PerHead}),
+    at({3, 9}, {1, 2, 12, 2, 1, 8, 8, true}),
+    at({5}, {2, 1, 150, 4, 2, 64, 64, true}),
+    at({70, 140}, {1, 140, 210, 2, 2, 36, 24, true, Mask::None, 0,
+                   Layout::Padded, Element::BF16}),
+    at({16, 80}, {1, 32, 96, 2, 2, 16, 16, true, Mask::None, 0, Layout::Rows,
+                  Element::F16}),
+    packed(Segments::Short, at({75, 150}, {2, 150, 300, 2, 2, 32, 32, true})),
+    packed(Segments::Shuffled,
+           at({64, 128}, {1, 128, 256, 2, 1, 24, 24, true, Mask::None, 0,
+                          Layout::Rows, Element::BF16})),
+    packed(Segments::Long, at({0, 90}, {1, 60, 120, 2, 2, 16, 16, false})),
+    partOf({2, 4, 96, 96},
+           at({16, 80}, {1, 32, 96, 2, 2, 16, 16, true, Mask::None, 0.5})),
+    partOf({1, 2, 42, 42},
+           at({3, 20}, {1, 14, 42, 2, 1, 16, 16, true, Mask::None, 0.5})),
     // Packed documents.
     packed(Segments::Short, {2, 300, 300, 2, 2, 32, 32, true}),
     packed(Segments::Short, {2, 300, 300, 4, 2, 20, 36, false}),
