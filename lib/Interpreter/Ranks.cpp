@@ -224,18 +224,21 @@ public:
   /// What is async is there at once.
   Tensor run(dist::WaitOp, int64_t rank) { return operands[rank][0]; }
   Tensor run(dist::AllGatherOp op, int64_t rank) {
-    return gathered(op, op.getDim(), op.getCuts(), rank);
+    return gathered(op, op.getDim(), shards(op), rank);
   }
   Tensor run(dist::ReduceScatterOp op, int64_t rank) {
-    return part(reduced(op, rank), op.getDim(), {axes(op), cuts(op)}, rank);
+    return part(reduced(op, rank), op.getDim(), shards(op), rank);
   }
   Tensor run(dist::ShardOp op, int64_t rank) {
-    return part(operands[rank][0], op.getDim(), {axes(op), cuts(op)}, rank);
+    return part(operands[rank][0], op.getDim(), shards(op), rank);
   }
   Tensor run(dist::AllToAllOp op, int64_t rank) {
-    Tensor whole = gathered(op, op.getFrom(), op.getFromCuts(), rank);
-    return part(whole, op.getTo(),
-                {axes(op), {op.getToCuts().begin(), op.getToCuts().end()}},
+    auto along = [&](ArrayRef<int64_t> cuts, bool isSnake) {
+      return DimShards{axes(op), {cuts.begin(), cuts.end()}, isSnake};
+    };
+    Tensor whole = gathered(op, op.getFrom(),
+                            along(op.getFromCuts(), op.getFromSnake()), rank);
+    return part(whole, op.getTo(), along(op.getToCuts(), op.getToSnake()),
                 rank);
   }
 
@@ -243,8 +246,9 @@ private:
   template <typename OpTy> dist::Axes axes(OpTy op) {
     return dist::axesOf(op.getAxes(), mesh);
   }
-  template <typename OpTy> SmallVector<int64_t, 0> cuts(OpTy op) {
-    return {op.getCuts().begin(), op.getCuts().end()};
+  template <typename OpTy> DimShards shards(OpTy op) {
+    ArrayRef<int64_t> cuts = op.getCuts();
+    return {axes(op), {cuts.begin(), cuts.end()}, op.getSnake()};
   }
 
   template <typename OpTy> Tensor reduced(OpTy op, int64_t rank) {
@@ -256,8 +260,7 @@ private:
 
   /// The operands of all peers side by side along `dim`.
   template <typename OpTy>
-  Tensor gathered(OpTy op, int64_t dim, ArrayRef<int64_t> cuts, int64_t rank) {
-    DimShards shards = {axes(op), {cuts.begin(), cuts.end()}};
+  Tensor gathered(OpTy op, int64_t dim, const DimShards &shards, int64_t rank) {
     const Tensor &own = operands[rank][0];
     Shape shape(own.shape());
     shape[dim] *= mesh.count(shards.axes);

@@ -21,7 +21,8 @@ static ShardingAttr describe(Value value, const Propagation &propagation,
   SmallVector<DimAttr> dims;
   for (auto [index, dim] : llvm::enumerate(plain.getDims()))
     dims.push_back(DimAttr::get(
-        context, dim.getAxes(), dim.getCuts(), /*isOpen=*/false,
+        context, dim.getAxes(), dim.getCuts(), dim.getSnake(),
+        /*isOpen=*/false,
         dim.getAxes().empty() ? 0 : propagation.priorityOf(value, index),
         dim.getAxes().empty() ? StringAttr()
                               : propagation.sourceOf(value, index)));

@@ -59,8 +59,8 @@ void ProgramLowering::describeSharding(ArgumentOp argument) {
       continue;
     SmallVector<Value> operands = {writer.integer(dim)};
     llvm::append_range(operands, axisOperands(shards.axes));
-    operands.append(
-        {writer.integer(shards.cuts.size()), writer.array(shards.cuts)});
+    operands.append({writer.integer(shards.cuts.size()),
+                     writer.array(shards.cuts), writer.integer(shards.snake)});
     writer.call("honert_argument_division", operands);
   }
   if (!sharding.partial.empty())

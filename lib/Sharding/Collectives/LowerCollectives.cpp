@@ -34,14 +34,16 @@ public:
 
   /// `value`, dimension `dim` of which all ranks' parts make up, as one block
   /// per rank in a new dimension 0.
-  Value split(Value value, int64_t dim, ArrayRef<int64_t> cuts) {
+  Value split(Value value, int64_t dim, ArrayRef<int64_t> cuts, bool isSnake) {
     SmallVector<Value> blocks;
     for (auto [begin, end] : segments(typeOf(value).getDimSize(dim), cuts)) {
       Value part = slice(value, dim, begin, end);
       Shape shape(typeOf(part).getShape());
       shape[dim] /= n;
       shape.insert(shape.begin() + dim, n);
-      blocks.push_back(moveDim(reshape(part, shape), dim, 0));
+      Value own = moveDim(reshape(part, shape), dim, 0);
+      bool isReversed = isSnake && blocks.size() % 2 == 1;
+      blocks.push_back(isReversed ? reverse(own) : own);
     }
     return concat(blocks, dim + 1);
   }
@@ -57,11 +59,13 @@ public:
 
   /// The inverse: blocks of dimension 0 become parts of dimension `dim`, cut
   /// at `cuts`, positions of the result.
-  Value merge(Value blocks, int64_t dim, ArrayRef<int64_t> cuts) {
+  Value merge(Value blocks, int64_t dim, ArrayRef<int64_t> cuts, bool isSnake) {
     SmallVector<Value> parts;
     for (auto [begin, end] :
          segments(typeOf(blocks).getDimSize(dim + 1) * n, cuts)) {
       Value part = slice(blocks, dim + 1, begin / n, end / n);
+      if (isSnake && parts.size() % 2 == 1)
+        part = reverse(part);
       part = moveDim(part, 0, dim);
       Shape shape(typeOf(part).getShape());
       shape[dim + 1] *= n;
@@ -84,6 +88,14 @@ public:
   }
   Value withoutBlock(Value value) {
     return reshape(value, typeOf(value).getShape().drop_front());
+  }
+
+  /// The blocks of dimension 0, the last one first.
+  Value reverse(Value blocks) {
+    SmallVector<Value> each;
+    for (int64_t block = n; block-- != 0;)
+      each.push_back(slice(blocks, 0, block, block + 1));
+    return concat(each, 0);
   }
 
 private:
@@ -152,21 +164,33 @@ static Value lower(ImplicitLocOpBuilder &b, CollectiveOpInterface op,
   Blocks blocks(b, n);
   Value operand = op->getOperand(0);
   const AxisPlacement &from = change.consumed, &to = change.produced;
-  Value sent = to.isSharded() ? blocks.split(operand, to.dim, to.cuts)
+  Value sent = to.isSharded() ? blocks.split(operand, to.dim, to.cuts, to.snake)
                               : blocks.asBlock(operand);
   Value received = op.createOnBlocks(b, sent, n);
-  return from.isSharded() ? blocks.merge(received, from.dim, from.cuts)
-                          : blocks.withoutBlock(received);
+  return from.isSharded()
+             ? blocks.merge(received, from.dim, from.cuts, from.snake)
+             : blocks.withoutBlock(received);
 }
 
-/// The part of each segment, side by side.
+/// The part of each segment, side by side. Where a snake turns, it is the part
+/// of the reversed blocks.
 static Value lower(ImplicitLocOpBuilder &b, ShardOp op, int64_t n) {
-  return Blocks(b, n).forEachSegment(
-      op.getOperand(), op.getDim(), op.getCuts(), [&](Value segment) {
-        Shape shape(typeOf(segment).getShape());
-        shape[op.getDim()] /= n;
-        return b.create<ShardOp>(typeOf(segment).clone(shape), segment,
-                                 op.getDim(), op.getAxes(), Shape());
+  Blocks blocks(b, n);
+  auto shardOf = [&](Value value, int64_t dim) {
+    Shape shape(typeOf(value).getShape());
+    shape[dim] /= n;
+    return b.create<ShardOp>(typeOf(value).clone(shape), value, dim,
+                             op.getAxes(), Shape());
+  };
+  bool isReversed = false;
+  return blocks.forEachSegment(
+      op.getOperand(), op.getDim(), op.getCuts(), [&](Value segment) -> Value {
+        bool isTurned = std::exchange(isReversed, op.getSnake() && !isReversed);
+        if (!isTurned)
+          return shardOf(segment, op.getDim());
+        Value reversed =
+            blocks.reverse(blocks.split(segment, op.getDim(), {}, false));
+        return blocks.withoutBlock(shardOf(reversed, 0));
       });
 }
 

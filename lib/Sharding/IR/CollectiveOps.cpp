@@ -56,11 +56,15 @@ static FailureOr<Axes> verifyAxes(Operation *op, ArrayAttr names,
 /// along `names` in `part`; fills in that dimension of `expected`, the shape
 /// `part` should have.
 static LogicalResult verifyDivided(Operation *op, int64_t dim, ArrayAttr names,
-                                   ArrayRef<int64_t> cuts, int64_t size,
-                                   const Mesh &mesh, int64_t &partSize) {
+                                   ArrayRef<int64_t> cuts, bool isSnake,
+                                   int64_t size, const Mesh &mesh,
+                                   int64_t &partSize) {
   FailureOr<Axes> axes = verifyAxes(op, names, mesh);
   if (failed(axes))
     return failure();
+  if (isSnake && cuts.empty())
+    return op->emitOpError("is a snake without cuts, expected segments that "
+                           "take turns");
   int64_t last = 0;
   for (int64_t cut : cuts) {
     if (cut <= last || cut >= size)
@@ -89,13 +93,14 @@ static LogicalResult verifyDim(Operation *op, int64_t dim, int64_t rank) {
 /// Checks that `part` is `whole` with dimension `dim` sharded.
 static LogicalResult verifyPart(Operation *op, RankedTensorType whole,
                                 RankedTensorType part, int64_t dim,
-                                ArrayAttr axes, ArrayRef<int64_t> cuts) {
+                                ArrayAttr axes, ArrayRef<int64_t> cuts,
+                                bool isSnake) {
   FailureOr<Mesh> mesh = meshOf(op);
   if (failed(mesh) || failed(verifyDim(op, dim, whole.getRank())))
     return failure();
   SmallVector<int64_t> expected(whole.getShape());
-  if (failed(verifyDivided(op, dim, axes, cuts, whole.getDimSize(dim), *mesh,
-                           expected[dim])))
+  if (failed(verifyDivided(op, dim, axes, cuts, isSnake, whole.getDimSize(dim),
+                           *mesh, expected[dim])))
     return failure();
   if (part.getShape() == ArrayRef(expected))
     return success();
@@ -162,7 +167,7 @@ LogicalResult AllGatherOp::verify() {
     return failure();
   return verifyPart(*this, cast<RankedTensorType>(getType()),
                     cast<RankedTensorType>(getOperand().getType()), getDim(),
-                    getAxes(), getCuts());
+                    getAxes(), getCuts(), getSnake());
 }
 
 LogicalResult ReduceScatterOp::verify() {
@@ -170,13 +175,13 @@ LogicalResult ReduceScatterOp::verify() {
     return failure();
   return verifyPart(*this, cast<RankedTensorType>(getOperand().getType()),
                     cast<RankedTensorType>(getType()), getDim(), getAxes(),
-                    getCuts());
+                    getCuts(), getSnake());
 }
 
 LogicalResult ShardOp::verify() {
   return verifyPart(*this, cast<RankedTensorType>(getOperand().getType()),
                     cast<RankedTensorType>(getType()), getDim(), getAxes(),
-                    getCuts());
+                    getCuts(), getSnake());
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -197,10 +202,11 @@ LogicalResult AllToAllOp::verify() {
   SmallVector<int64_t> shape(to.getShape());
   shape[getTo()] = from.getDimSize(getTo());
   RankedTensorType whole = to.clone(shape);
-  if (failed(
-          verifyPart(*this, whole, from, getFrom(), getAxes(), getFromCuts())))
+  if (failed(verifyPart(*this, whole, from, getFrom(), getAxes(), getFromCuts(),
+                        getFromSnake())))
     return failure();
-  return verifyPart(*this, whole, to, getTo(), getAxes(), getToCuts());
+  return verifyPart(*this, whole, to, getTo(), getAxes(), getToCuts(),
+                    getToSnake());
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,8 +254,9 @@ Value AllReduceOp::createOnBlocks(ImplicitLocOpBuilder &b, Value blocks,
 //===----------------------------------------------------------------------===//
 
 Change AllGatherOp::getPlacementChange() {
-  return PlacementChange{getAxes(), AxisPlacement::sharded(getDim(), getCuts()),
-                         AxisPlacement::replicated()};
+  return PlacementChange{
+      getAxes(), AxisPlacement::sharded(getDim(), getCuts(), getSnake()),
+      AxisPlacement::replicated()};
 }
 
 bool AllGatherOp::keepsPositions(unsigned dim) { return dim != getDim(); }
@@ -262,7 +269,8 @@ bool AllGatherOp::isContiguous() {
 Value AllGatherOp::createOnBlocks(ImplicitLocOpBuilder &b, Value blocks,
                                   int64_t ranks) {
   return b.create<AllGatherOp>(withBlocks(ranks, blocks), blocks, 0, getAxes(),
-                               ArrayRef<int64_t>(), getAgain());
+                               ArrayRef<int64_t>(), /*snake=*/false,
+                               getAgain());
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,8 +278,9 @@ Value AllGatherOp::createOnBlocks(ImplicitLocOpBuilder &b, Value blocks,
 //===----------------------------------------------------------------------===//
 
 Change ReduceScatterOp::getPlacementChange() {
-  return PlacementChange{getAxes(), AxisPlacement::partial(getKind()),
-                         AxisPlacement::sharded(getDim(), getCuts())};
+  return PlacementChange{
+      getAxes(), AxisPlacement::partial(getKind()),
+      AxisPlacement::sharded(getDim(), getCuts(), getSnake())};
 }
 
 bool ReduceScatterOp::keepsPositions(unsigned dim) { return dim != getDim(); }
@@ -293,9 +302,10 @@ Value ReduceScatterOp::createOnBlocks(ImplicitLocOpBuilder &b, Value blocks,
 //===----------------------------------------------------------------------===//
 
 Change AllToAllOp::getPlacementChange() {
-  return PlacementChange{getAxes(),
-                         AxisPlacement::sharded(getFrom(), getFromCuts()),
-                         AxisPlacement::sharded(getTo(), getToCuts())};
+  return PlacementChange{
+      getAxes(),
+      AxisPlacement::sharded(getFrom(), getFromCuts(), getFromSnake()),
+      AxisPlacement::sharded(getTo(), getToCuts(), getToSnake())};
 }
 
 /// Of the dimensions up to both, only one may differ from 1 before, and the
@@ -319,9 +329,9 @@ Value AllToAllOp::createOnBlocks(ImplicitLocOpBuilder &b, Value blocks,
   SmallVector<int64_t> to = from;
   std::swap(to[0], to[1]);
   Value sent = b.create<ReshapeOp>(type.clone(from), blocks);
-  Value received =
-      b.create<AllToAllOp>(type.clone(to), sent, 1, 0, getAxes(),
-                           ArrayRef<int64_t>(), ArrayRef<int64_t>());
+  Value received = b.create<AllToAllOp>(
+      type.clone(to), sent, 1, 0, getAxes(), ArrayRef<int64_t>(),
+      /*from_snake=*/false, ArrayRef<int64_t>());
   return b.create<ReshapeOp>(type, received);
 }
 
@@ -354,8 +364,9 @@ Change CoordinateOp::getPlacementChange() {
 }
 
 Change ShardOp::getPlacementChange() {
-  return PlacementChange{getAxes(), AxisPlacement::replicated(),
-                         AxisPlacement::sharded(getDim(), getCuts())};
+  return PlacementChange{
+      getAxes(), AxisPlacement::replicated(),
+      AxisPlacement::sharded(getDim(), getCuts(), getSnake())};
 }
 
 bool ShardOp::isContiguous() { return getCuts().empty(); }

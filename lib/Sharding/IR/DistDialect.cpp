@@ -51,7 +51,7 @@ static ParseResult parseName(AsmParser &parser,
   return success();
 }
 
-/// `{"a", "b", ? cuts [3, 5]} p1 from "w"`
+/// `{"a", "b", ? cuts [3, 5] snake} p1 from "w"`
 static void printDim(AsmPrinter &printer, DimAttr dim) {
   printer << '{';
   printNames(printer, dim.getAxes());
@@ -62,6 +62,8 @@ static void printDim(AsmPrinter &printer, DimAttr dim) {
     llvm::interleaveComma(dim.getCuts(), printer.getStream());
     printer << ']';
   }
+  if (dim.getSnake())
+    printer << " snake";
   printer << '}';
   if (dim.getPriority() != 0)
     printer << " p" << dim.getPriority();
@@ -95,7 +97,7 @@ static ParseResult parseSource(AsmParser &parser, StringAttr &source) {
 static ParseResult parseDim(AsmParser &parser, DimAttr &dim) {
   SmallVector<StringAttr> axes;
   SmallVector<int64_t> cuts;
-  bool isOpen = false;
+  bool isOpen = false, isSnake = false;
   int64_t priority = 0;
   if (failed(parser.parseOptionalRBrace())) {
     do {
@@ -112,13 +114,15 @@ static ParseResult parseDim(AsmParser &parser, DimAttr &dim) {
                                          parseCut))
         return failure();
     }
+    isSnake = succeeded(parser.parseOptionalKeyword("snake"));
     if (parser.parseRBrace())
       return failure();
   }
   StringAttr source;
   if (parsePriority(parser, priority) || parseSource(parser, source))
     return failure();
-  dim = DimAttr::get(parser.getContext(), axes, cuts, isOpen, priority, source);
+  dim = DimAttr::get(parser.getContext(), axes, cuts, isSnake, isOpen, priority,
+                     source);
   return success();
 }
 

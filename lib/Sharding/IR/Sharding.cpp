@@ -138,6 +138,9 @@ std::optional<DimShards> dist::unite(const DimShards &a, const DimShards &b) {
   if (ArrayRef(longer.axes).take_front(shorter.axes.size()) !=
       ArrayRef(shorter.axes))
     return std::nullopt;
+  if ((longer.snake || shorter.snake) && !shorter.isWhole() &&
+      (longer.snake != shorter.snake || longer.cuts != shorter.cuts))
+    return std::nullopt;
   DimShards united = longer;
   llvm::append_range(united.cuts, shorter.cuts);
   llvm::sort(united.cuts);
@@ -184,16 +187,26 @@ RankedTensorType dist::wholeType(RankedTensorType part,
   return part.clone(shape);
 }
 
-SmallVector<int64_t> dist::positionsOf(const DimShards &shards, int64_t size,
-                                       const Mesh &mesh, int64_t rank) {
+SmallVector<PositionRun> dist::runsOf(const DimShards &shards, int64_t size,
+                                      const Mesh &mesh, int64_t part) {
   int64_t parts = mesh.count(shards.axes);
-  int64_t part = mesh.partOf(rank, shards.axes);
-  SmallVector<int64_t> positions;
+  SmallVector<PositionRun> runs;
   forEachSegment(shards.cuts, size, [&](int64_t begin, int64_t end) {
     int64_t length = (end - begin) / parts;
-    for (int64_t i = 0; i != length; ++i)
-      positions.push_back(begin + part * length + i);
+    bool isReversed = shards.snake && runs.size() % 2 == 1;
+    int64_t number = isReversed ? parts - 1 - part : part;
+    runs.push_back({begin + number * length, length});
   });
+  return runs;
+}
+
+SmallVector<int64_t> dist::positionsOf(const DimShards &shards, int64_t size,
+                                       const Mesh &mesh, int64_t rank) {
+  SmallVector<int64_t> positions;
+  int64_t part = mesh.partOf(rank, shards.axes);
+  for (PositionRun run : runsOf(shards, size, mesh, part))
+    for (int64_t i = 0; i != run.length; ++i)
+      positions.push_back(run.begin + i);
   return positions;
 }
 
@@ -227,7 +240,8 @@ Sharding dist::toSharding(ShardingAttr attr, const Mesh &mesh) {
   Sharding sharding;
   for (DimAttr dim : attr.getDims())
     sharding.dims.push_back({numbersOf(dim.getAxes(), mesh),
-                             {dim.getCuts().begin(), dim.getCuts().end()}});
+                             {dim.getCuts().begin(), dim.getCuts().end()},
+                             dim.getSnake()});
   sharding.partial = numbersOf(attr.getPartial(), mesh);
   sharding.kind = attr.getKind();
   return sharding;
@@ -238,7 +252,8 @@ ShardingAttr dist::toAttr(const Sharding &sharding, const Mesh &mesh,
   SmallVector<DimAttr> dims;
   for (const DimShards &dim : sharding.dims)
     dims.push_back(DimAttr::get(context, stringsOf(dim.axes, mesh, context),
-                                dim.cuts, /*isOpen=*/false, /*priority=*/0));
+                                dim.cuts, /*isOpen=*/false, /*priority=*/0,
+                                dim.snake));
   return ShardingAttr::get(
       context, dims, stringsOf(sharding.partial, mesh, context), sharding.kind);
 }
@@ -298,8 +313,13 @@ dist::verifySharding(ShardingAttr attr, RankedTensorType type, const Mesh &mesh,
                       << ")";
       last = cut;
     }
+    if (dim.getSnake() && dim.getCuts().empty())
+      return emit() << "dimension " << index
+                    << " is a snake without cuts, expected segments that take "
+                       "turns";
     DimShards shards = {numbersOf(dim.getAxes(), mesh),
-                        {dim.getCuts().begin(), dim.getCuts().end()}};
+                        {dim.getCuts().begin(), dim.getCuts().end()},
+                        dim.getSnake()};
     if (!dividesEvenly(shards, size, mesh)) {
       InFlightDiagnostic diag = emit()
                                 << "dimension " << index << " of size " << size;

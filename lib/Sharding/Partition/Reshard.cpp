@@ -29,7 +29,8 @@ private:
     size_t have = now.axes.size();
     return have < expected.axes.size() && expected.axes[have] == axis &&
            ArrayRef(expected.axes).take_front(have) == ArrayRef(now.axes) &&
-           (have == 0 || now.cuts == expected.cuts);
+           (have == 0 ||
+            (now.cuts == expected.cuts && now.snake == expected.snake));
   }
 
   std::optional<unsigned> dimWaitingFor(unsigned axis) const {
@@ -48,6 +49,7 @@ private:
   void append(unsigned dim, unsigned axis) {
     current.dims[dim].axes.push_back(axis);
     current.dims[dim].cuts = to.dims[dim].cuts;
+    current.dims[dim].snake = to.dims[dim].snake;
   }
 
   /// The axes along which values are partial and the result is not to be.
@@ -71,7 +73,8 @@ private:
                *dim,
                0,
                cutsOf(to.dims[*dim], current.dims[*dim].axes.size()),
-               {}});
+               {},
+               to.dims[*dim].snake});
           append(*dim, axis);
           llvm::erase(current.partial, axis);
           changed = true;
@@ -86,7 +89,7 @@ private:
   /// How many axes of `dim` may stay.
   size_t axesKept(unsigned dim) const {
     const DimShards &now = current.dims[dim], &expected = to.dims[dim];
-    if (now.cuts != expected.cuts)
+    if (now.cuts != expected.cuts || now.snake != expected.snake)
       return 0;
     size_t kept = 0;
     while (kept < now.axes.size() && kept < expected.axes.size() &&
@@ -111,7 +114,9 @@ private:
              dim,
              *target,
              cutsOf(before, now.axes.size()),
-             cutsOf(to.dims[*target], current.dims[*target].axes.size())});
+             cutsOf(to.dims[*target], current.dims[*target].axes.size()),
+             before.snake,
+             to.dims[*target].snake});
         append(*target, axis);
         continue;
       }
@@ -124,10 +129,11 @@ private:
                        dim,
                        0,
                        cutsOf(before, now.axes.size()),
-                       {}});
+                       {},
+                       before.snake});
     }
     if (now.axes.empty())
-      now.cuts.clear();
+      now = {};
   }
 
   /// Adds the axes of `dim` that are missing.
@@ -141,7 +147,8 @@ private:
                      dim,
                      0,
                      cutsOf(expected, have),
-                     {}});
+                     {},
+                     expected.snake});
     current.dims[dim] = expected;
   }
 
@@ -217,20 +224,22 @@ static Value emitStep(OpBuilder &builder, Location loc, Value value,
   case StepKind::ReduceScatter:
     shape[step.dim] /= parts;
     return builder.create<ReduceScatterOp>(loc, type.clone(shape), kind, value,
-                                           step.dim, axes, step.cuts);
+                                           step.dim, axes, step.cuts,
+                                           step.snake);
   case StepKind::AllGather:
     shape[step.dim] *= parts;
     return builder.create<AllGatherOp>(loc, type.clone(shape), value, step.dim,
-                                       axes, step.cuts);
+                                       axes, step.cuts, step.snake);
   case StepKind::AllToAll:
     shape[step.dim] *= parts;
     shape[step.to] /= parts;
     return builder.create<AllToAllOp>(loc, type.clone(shape), value, step.dim,
-                                      step.to, axes, step.cuts, step.toCuts);
+                                      step.to, axes, step.cuts, step.snake,
+                                      step.toCuts, step.toSnake);
   case StepKind::Shard:
     shape[step.dim] /= parts;
     return builder.create<ShardOp>(loc, type.clone(shape), value, step.dim,
-                                   axes, step.cuts);
+                                   axes, step.cuts, step.snake);
   }
   llvm_unreachable("unknown step");
 }

@@ -22,6 +22,7 @@ struct ReshardStep {
   unsigned to = 0;  ///< of AllToAll alone
   /// Of the dimension as the op sees it: already sharded along other axes.
   llvm::SmallVector<int64_t> cuts, toCuts;
+  bool snake = false, toSnake = false; ///< of each
 };
 
 /// The steps from `from` to `to`, which is partial at most along axes that

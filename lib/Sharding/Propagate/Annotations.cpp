@@ -34,9 +34,10 @@ static ArgumentShards describe(BlockArgument arg, const Propagation &spread,
   auto type = cast<RankedTensorType>(arg.getType());
   ArgumentShards shards = {llvm::to_vector(type.getShape()), {}, false};
   for (auto [index, dim] : llvm::enumerate(found.getDims()))
-    shards.dims.push_back(DimAttr::get(
-        context, dim.getAxes(), dim.getCuts(), /*isOpen=*/false,
-        dim.getAxes().empty() ? 0 : spread.priorityOf(arg, index)));
+    shards.dims.push_back(
+        DimAttr::get(context, dim.getAxes(), dim.getCuts(), /*isOpen=*/false,
+                     dim.getAxes().empty() ? 0 : spread.priorityOf(arg, index),
+                     dim.getSnake()));
   return shards;
 }
 

@@ -48,8 +48,9 @@ static SmallVector<DimAttr> dimsOfCodes(SmallVector<DimAttr> dims,
   SmallVector<int64_t> cuts;
   for (int64_t cut : last.getCuts())
     cuts.push_back(cut / stateBlock);
-  DimAttr blocks = DimAttr::get(last.getContext(), last.getAxes(), cuts,
-                                last.getIsOpen(), last.getPriority());
+  DimAttr blocks =
+      DimAttr::get(last.getContext(), last.getAxes(), cuts, last.getIsOpen(),
+                   last.getPriority(), last.getSnake());
   if (last.getAxes().empty() ||
       (isWhole(shape.back()) && llvm::all_of(last.getCuts(), isWhole) &&
        isEven(blocks, shape.back() / stateBlock))) {
@@ -61,9 +62,9 @@ static SmallVector<DimAttr> dimsOfCodes(SmallVector<DimAttr> dims,
   for (auto [dim, size] : llvm::zip(dims, shape.drop_back())) {
     SmallVector<StringAttr> axes(dim.getAxes());
     llvm::append_range(axes, last.getAxes());
-    auto both =
-        DimAttr::get(dim.getContext(), axes, dim.getCuts(), /*isOpen=*/false,
-                     std::max(dim.getPriority(), last.getPriority()));
+    auto both = DimAttr::get(
+        dim.getContext(), axes, dim.getCuts(), /*isOpen=*/false,
+        std::max(dim.getPriority(), last.getPriority()), dim.getSnake());
     if (!isEven(both, size))
       continue;
     dim = both;

@@ -212,7 +212,8 @@ void honert_argument_whole(honert_program *program, int64_t rank,
 
 void honert_argument_division(honert_program *program, int64_t dim,
                               int64_t axisCount, const int64_t *axes,
-                              int64_t cutCount, const int64_t *cuts) {
+                              int64_t cutCount, const int64_t *cuts,
+                              int64_t snake) {
   Argument *argument = latestArgument(program, "honert_argument_division");
   if (!argument)
     return;
@@ -221,7 +222,7 @@ void honert_argument_division(honert_program *program, int64_t dim,
                  format("argument '%s' divides dimension %lld",
                         argument->fqn.c_str(), static_cast<long long>(dim)));
   argument->divisions[dim] = {axesOf(program, axisCount, axes),
-                              Shape(cuts, cuts + cutCount)};
+                              Shape(cuts, cuts + cutCount), snake != 0};
 }
 
 void honert_argument_partial(honert_program *program, int64_t axisCount,

@@ -18,7 +18,8 @@ std::vector<DimRun> honert::runsOf(const DimDivision &division, int64_t size,
     int64_t begin = i == 0 ? 0 : division.cuts[i - 1];
     int64_t end = i == division.cuts.size() ? size : division.cuts[i];
     int64_t length = (end - begin) / ranks;
-    runs.push_back({begin + number * length, local, length});
+    int64_t run = division.isSnake && i % 2 == 1 ? ranks - 1 - number : number;
+    runs.push_back({begin + run * length, local, length});
     local += length;
   }
   return runs;
@@ -26,7 +27,8 @@ std::vector<DimRun> honert::runsOf(const DimDivision &division, int64_t size,
 
 bool honert::areDividedAlike(const Argument &one, const Argument &other) {
   auto areAlike = [](const DimDivision &x, const DimDivision &y) {
-    return x.axes == y.axes && (x.axes.empty() || x.cuts == y.cuts);
+    return x.axes == y.axes &&
+           (x.axes.empty() || (x.cuts == y.cuts && x.isSnake == y.isSnake));
   };
   return one.whole == other.whole &&
          std::equal(one.divisions.begin(), one.divisions.end(),

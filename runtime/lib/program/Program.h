@@ -30,6 +30,7 @@ namespace honert {
 struct DimDivision {
   Axes axes;
   Shape cuts;
+  bool isSnake = false; ///< every second segment is divided from its end
 };
 
 /// A tensor of files inside an argument's whole: the box of `shape` at

@@ -52,7 +52,8 @@ static std::string divisionText(const Program &program,
     text += format("%s %zu along %s", text.empty() ? "dimension" : " and", dim,
                    program.mesh.text(division.axes).c_str());
     if (!division.cuts.empty())
-      text += " with cuts " + toString(division.cuts);
+      text += " with cuts " + toString(division.cuts) +
+              (division.isSnake ? " in turns" : "");
   }
   if (!text.empty())
     text = "of " + toString(argument.whole) + ", " + text;

@@ -28,7 +28,8 @@ static void describe(const Argument &argument, Text &text) {
        << argument.dims << argument.whole << argument.partial
        << argument.offset;
   for (const DimDivision &division : argument.divisions)
-    text << division.axes << division.cuts;
+    text << division.axes << division.cuts
+         << static_cast<int64_t>(division.isSnake);
 }
 
 /// Names tell which kernel it is; what it computes, the fingerprint.

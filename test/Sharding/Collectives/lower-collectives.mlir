@@ -65,3 +65,33 @@ func.func @shard(%x: tensor<4x6xf32>, %y: tensor<4x9xf32>) -> (tensor<4x2xf32>, 
   %1 = dist.shard %y dim 1 over ["tp"] cuts [3] : tensor<4x9xf32> -> tensor<4x3xf32>
   return %0, %1 : tensor<4x2xf32>, tensor<4x3xf32>
 }
+
+// Ranks have the runs of the second segment in reverse order.
+// CHECK-LABEL: @snake
+// CHECK: %[[ALL:.*]] = dist.all_gather %{{.*}} dim 0 over ["tp"] : tensor<1x4xf32> -> tensor<3x4xf32>
+// CHECK: %[[A:.*]] = hone.slice %[[ALL]] [0, 0] to [3, 2]
+// CHECK: %[[B:.*]] = hone.reshape %[[A]] : tensor<3x2xf32> -> tensor<6xf32>
+// CHECK: %[[C:.*]] = hone.slice %[[ALL]] [0, 2] to [3, 4]
+// CHECK: %[[LAST:.*]] = hone.slice %[[C]] [2, 0] to [3, 2]
+// CHECK: %[[NEXT:.*]] = hone.slice %[[C]] [1, 0] to [2, 2]
+// CHECK: %[[FIRST:.*]] = hone.slice %[[C]] [0, 0] to [1, 2]
+// CHECK: %[[D:.*]] = hone.concat %[[LAST]], %[[NEXT]], %[[FIRST]] dim 0
+// CHECK: %[[E:.*]] = hone.reshape %[[D]] : tensor<3x2xf32> -> tensor<6xf32>
+// CHECK: hone.concat %[[B]], %[[E]] dim 0
+func.func @snake(%x: tensor<4xf32>) -> tensor<12xf32> {
+  %0 = dist.all_gather %x dim 0 over ["tp"] cuts [6] snake : tensor<4xf32> -> tensor<12xf32>
+  return %0 : tensor<12xf32>
+}
+
+// CHECK-LABEL: @snake_shard
+// CHECK: %[[A:.*]] = hone.slice %{{.*}} [0] to [6]
+// CHECK: %[[OWN:.*]] = dist.shard %[[A]] dim 0 over ["tp"] : tensor<6xf32> -> tensor<2xf32>
+// CHECK: %[[B:.*]] = hone.slice %{{.*}} [6] to [12]
+// CHECK: %[[C:.*]] = hone.concat {{.*}} dim 0 : {{.*}} -> tensor<3x2xf32>
+// CHECK: %[[TURNED:.*]] = dist.shard %[[C]] dim 0 over ["tp"] : tensor<3x2xf32> -> tensor<1x2xf32>
+// CHECK: %[[D:.*]] = hone.reshape %[[TURNED]] : tensor<1x2xf32> -> tensor<2xf32>
+// CHECK: hone.concat %[[OWN]], %[[D]] dim 0
+func.func @snake_shard(%x: tensor<12xf32>) -> tensor<4xf32> {
+  %0 = dist.shard %x dim 0 over ["tp"] cuts [6] snake : tensor<12xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -351,3 +351,21 @@ func.func @boundary_c1(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = dist.boundary %x from 1 to 1 : tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+dist.mesh @mesh [<"cp" = 4>]
+func.func @constrain_snake(%x: tensor<16xf32>) {
+  // expected-error@+1 {{'dist.constrain' op dimension 0 is a snake without cuts, expected segments that take turns}}
+  %y = dist.constrain %x to <{"cp" snake}> : tensor<16xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh [<"cp" = 4>]
+func.func @all_gather_snake(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'dist.all_gather' op is a snake without cuts, expected segments that take turns}}
+  %y = dist.all_gather %x dim 0 over ["cp"] snake : tensor<8xf32> -> tensor<32xf32>
+  return
+}

@@ -9,6 +9,8 @@ dist.mesh @mesh [<"dp" = 2 over "net">, <"tp" = 4 over "nvlink">]
 func.func @constrain(%x: tensor<8x1024x768xf32> {dist.sharding = #dist.sharding<{"dp"}, {}, {"tp" cuts [256]}>}) {
   // CHECK: dist.constrain %{{.+}} to <{"dp"}, {"tp"} p2, {}> : tensor<8x1024x768xf32>
   %y = dist.constrain %x to <{"dp"}, {"tp"} p2, {}> : tensor<8x1024x768xf32>
+  // CHECK: <{"dp"}, {"tp", ? cuts [512] snake} p2, {}>
+  %w = dist.constrain %x to <{"dp"}, {"tp", ? cuts [512] snake} p2, {}> : tensor<8x1024x768xf32>
   // CHECK: <{?}, {"dp", ?}, {"tp", ? cuts [64, 128]} p1>
   %z = dist.constrain %x to <{?}, {"dp", ?}, {"tp", ? cuts [64, 128]} p1> : tensor<8x1024x768xf32>
   return
@@ -45,6 +47,8 @@ func.func @all_reduce(%x: tensor<768x768xf32>) {
 func.func @all_gather(%part: tensor<96x768xbf16>) {
   // CHECK: dist.all_gather %{{.+}} dim 0 over ["fs"] : tensor<96x768xbf16> -> tensor<768x768xbf16>
   %w = dist.all_gather %part dim 0 over ["fs"] : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  // CHECK: dist.all_gather %{{.+}} dim 0 over ["fs"] cuts [384] snake again : tensor<96x768xbf16> -> tensor<768x768xbf16>
+  %s = dist.all_gather %part dim 0 over ["fs"] cuts [384] snake again : tensor<96x768xbf16> -> tensor<768x768xbf16>
   // CHECK: dist.all_gather %{{.+}} dim 0 over ["fs"] cuts [256, 512] : tensor<96x768xbf16> -> tensor<768x768xbf16>
   %v = dist.all_gather %part dim 0 over ["fs"] cuts [256, 512] : tensor<96x768xbf16> -> tensor<768x768xbf16>
   return
@@ -61,6 +65,8 @@ func.func @reduce_scatter(%dw: tensor<768x768xf32>) {
 func.func @all_to_all(%x: tensor<2x256x16x64xbf16>) {
   // CHECK: dist.all_to_all %{{.+}} from 1 to 2 over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
   %y = dist.all_to_all %x from 1 to 2 over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
+  // CHECK: from 1 cuts [512] snake to 2 over ["cp"]
+  %w = dist.all_to_all %x from 1 cuts [512] snake to 2 over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
   // CHECK: from 1 cuts [512] to 2 cuts [8] over ["cp"]
   %z = dist.all_to_all %x from 1 cuts [512] to 2 cuts [8] over ["cp"] : tensor<2x256x16x64xbf16> -> tensor<2x1024x4x64xbf16>
   return

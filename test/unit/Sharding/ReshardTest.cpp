@@ -47,6 +47,17 @@ TEST(Reshard, MovesAnAxisBetweenDimensions) {
             "all_to_all(a) 1152");
 }
 
+TEST(Reshard, KeepsTheTurnsOfASnake) {
+  EXPECT_EQ(stepsBetween(R"({}, {"a" cuts [8] snake}, {})",
+                         R"({}, {"a" cuts [8] snake}, {})"),
+            "");
+  EXPECT_EQ(stepsBetween(R"({}, {"a" cuts [8] snake}, {})", R"({}, {}, {"a"})"),
+            "all_to_all(a) 3456");
+  EXPECT_EQ(stepsBetween(R"({}, {"a" cuts [8] snake}, {})",
+                         R"({}, {"a" cuts [8]}, {})"),
+            "all_gather(a) 3456");
+}
+
 TEST(Reshard, RespectsCuts) {
   EXPECT_EQ(stepsBetween(R"({}, {"a" cuts [8, 16]}, {})",
                          R"({}, {"a" cuts [8, 16]}, {})"),

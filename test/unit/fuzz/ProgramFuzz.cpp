@@ -71,7 +71,7 @@ static void describeArgument(honert_program *p, const Call &c) {
     return honert_argument_whole(p, c.few(0), c.list.data());
   case 6:
     return honert_argument_division(p, n[0], c.few(1), c.list.data(), c.few(2),
-                                    c.n.data());
+                                    c.n.data(), n[1]);
   default:
     return honert_argument_partial(p, c.few(0), c.list.data());
   }

@@ -52,20 +52,22 @@ def Dist_DimAttr : Dist_Attr<"Dim", "dim"> {
 
     `cuts` are ascending positions inside the dimension. With them, each segment between neighbouring cuts is sharded by
     itself, and a rank holds its shards of all segments, concatenated. So a packed projection shards queries, keys and
-    values alike.
+    values alike. With `snake`, every second segment hands out its shards in reverse order: of two segments, rank `i` of
+    `n` has runs `i` and `2n - 1 - i`. So ranks have positions that see as many keys of causal attention.
 
     Where `isOpen`, propagation may append axes. It starts with dimensions of `priority` 0 and continues with `p1` to
     `p9`. It records in `source` which annotation the axes come from.
 
-    Text: `{"fs", "tp"}`, open `{"fs", ?}`, with cuts `{"tp" cuts [768, 1536]}`, with a priority `{"tp"} p1`, with a
+    Text: `{"fs", "tp"}`, open `{"fs", ?}`, with cuts `{"tp" cuts [768, 1536]}`, in turns
+    `{"cp" cuts [512] snake}`, with a priority `{"tp"} p1`, with a
     source `{"tp"} from "wte.weight"`.
   }];
   let parameters = (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
-                        OptionalArrayRefParameter<"int64_t">:$cuts, "bool":$isOpen, "int64_t":$priority,
-                        OptionalParameter<"::mlir::StringAttr">:$source);
+                        OptionalArrayRefParameter<"int64_t">:$cuts, "bool":$snake, "bool":$isOpen,
+                        "int64_t":$priority, OptionalParameter<"::mlir::StringAttr">:$source);
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$axes, "::llvm::ArrayRef<int64_t>":$cuts,
-                                   "bool":$isOpen, "int64_t":$priority), [{
-    return $_get($_ctxt, axes, cuts, isOpen, priority, ::mlir::StringAttr());
+                                   "bool":$isOpen, "int64_t":$priority, CArg<"bool", "false">:$snake), [{
+    return $_get($_ctxt, axes, cuts, snake, isOpen, priority, ::mlir::StringAttr());
   }]>];
   let hasCustomAssemblyFormat = 1;
 }

@@ -219,7 +219,7 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "allGather", ["keepsPosit
   let summary = "Concatenates the shards of all ranks on every rank";
   let description = [{
     The op builds dimension `dim` of the result from the ranks' shards (see `#dist.dim`; `cuts` are positions of the
-    result). With n ranks, each sends `(n - 1)` times the operand's bytes.
+    result, `snake` is that of the dimension). With n ranks, each sends `(n - 1)` times the operand's bytes.
 
     `again` marks a gather that repeats an earlier, equal one, so that the gathered value need not stay in memory in
     between: that of a parameter in the backward part. The attribute keeps CSE from merging the two.
@@ -235,9 +235,10 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "allGather", ["keepsPosit
     ```
   }];
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$again, UnitAttr:$async);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$snake,
+                       UnitAttr:$again, UnitAttr:$async);
   let assemblyFormat = [{
-    $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`again` $again^)? (`async` $async^)? attr-dict
+    $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`snake` $snake^)? (`again` $again^)? (`async` $async^)? attr-dict
     `:` type($operand) `->` type($result)
   }];
 }
@@ -260,9 +261,9 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "reduceScatter", 
     ```
   }];
   let arguments = (ins Hone_ReduceKindAttr:$kind, Hone_NumberTensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$async);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$snake, UnitAttr:$async);
   let assemblyFormat = [{
-    $kind $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`async` $async^)? attr-dict
+    $kind $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`snake` $snake^)? (`async` $async^)? attr-dict
     `:` type($operand) `->` type($result)
   }];
 }
@@ -285,11 +286,11 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "allToAll", ["isContiguous
     ```
   }];
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$from, I64Attr:$to, StrArrayAttr:$axes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$from_cuts,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$to_cuts, UnitAttr:$async);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$from_cuts, UnitAttr:$from_snake,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$to_cuts, UnitAttr:$to_snake, UnitAttr:$async);
   let assemblyFormat = [{
-    $operand `from` $from (`cuts` $from_cuts^)? `to` $to (`cuts` $to_cuts^)? `over` $axes (`async` $async^)? attr-dict
-    `:` type($operand) `->` type($result)
+    $operand `from` $from (`cuts` $from_cuts^)? (`snake` $from_snake^)? `to` $to (`cuts` $to_cuts^)?
+    (`snake` $to_snake^)? `over` $axes (`async` $async^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 
@@ -348,10 +349,10 @@ def Dist_ShardOp : Dist_LocalOp<"shard", [AllElementTypesMatch<["operand", "resu
     ```
   }];
   let arguments = (ins Hone_Tensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$snake);
   let results = (outs Hone_Tensor:$result);
   let assemblyFormat = [{
-    $operand `dim` $dim `over` $axes (`cuts` $cuts^)? attr-dict `:` type($operand) `->` type($result)
+    $operand `dim` $dim `over` $axes (`cuts` $cuts^)? (`snake` $snake^)? attr-dict `:` type($operand) `->` type($result)
   }];
 }
 

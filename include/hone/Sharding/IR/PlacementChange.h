@@ -17,7 +17,7 @@ struct AxisPlacement {
   enum Kind {
     Replicated, ///< all hold the tensor
     Partial,    ///< the tensor is what `combiner` makes of all of theirs
-    Sharded,    ///< each holds its shard of dimension `dim`, with `cuts`
+    Sharded,    ///< each holds its shard of dimension `dim`: see `#dist.dim`
     RankLocal   ///< each holds numbers of its own
   };
   Kind kind = Replicated;
@@ -25,16 +25,18 @@ struct AxisPlacement {
   unsigned dim = 0;
   /// Positions of the global dimension; storage of the op's attribute.
   llvm::ArrayRef<int64_t> cuts;
+  bool snake = false;
 
   static AxisPlacement replicated() { return {}; }
   static AxisPlacement partial(ReduceKind combiner) {
-    return {Partial, combiner, 0, {}};
+    return {Partial, combiner, 0, {}, false};
   }
-  static AxisPlacement sharded(unsigned dim, llvm::ArrayRef<int64_t> cuts) {
-    return {Sharded, ReduceKind::sum, dim, cuts};
+  static AxisPlacement sharded(unsigned dim, llvm::ArrayRef<int64_t> cuts,
+                               bool snake) {
+    return {Sharded, ReduceKind::sum, dim, cuts, snake};
   }
   static AxisPlacement rankLocal() {
-    return {RankLocal, ReduceKind::sum, 0, {}};
+    return {RankLocal, ReduceKind::sum, 0, {}, false};
   }
 
   bool isSharded() const { return kind == Sharded; }

@@ -59,20 +59,23 @@ private:
   Network links;
 };
 
-/// How one dimension is divided: see `#dist.dim`. Without axes, no cuts.
+/// How one dimension is divided: see `#dist.dim`. Without axes, no cuts;
+/// without cuts, no snake.
 struct DimShards {
   Axes axes;
   llvm::SmallVector<int64_t, 0> cuts;
+  bool snake = false;
 
   bool isWhole() const { return axes.empty(); }
   bool operator==(const DimShards &other) const {
-    return axes == other.axes && cuts == other.cuts;
+    return axes == other.axes && cuts == other.cuts && snake == other.snake;
   }
   bool operator!=(const DimShards &other) const { return !(*this == other); }
 };
 
 /// The division that goes as far as both, where the axes of one begin those of
-/// the other, with the cuts of both; else nothing.
+/// the other, with the cuts of both; else nothing. A snake has its own cuts
+/// alone.
 std::optional<DimShards> unite(const DimShards &a, const DimShards &b);
 
 /// How a tensor is divided: see `#dist.sharding`.
@@ -107,6 +110,14 @@ mlir::RankedTensorType wholeType(mlir::RankedTensorType part,
 /// order it has them in.
 llvm::SmallVector<int64_t> positionsOf(const DimShards &shards, int64_t size,
                                        const Mesh &mesh, int64_t rank);
+/// Neighbouring positions of a dimension.
+struct PositionRun {
+  int64_t begin, length;
+};
+/// The runs of a dimension of `size` elements that part number `part` has, one
+/// per segment.
+llvm::SmallVector<PositionRun> runsOf(const DimShards &shards, int64_t size,
+                                      const Mesh &mesh, int64_t part);
 /// The cuts of a dimension of which other axes have taken their parts already:
 /// `cuts` divided by `parts`.
 llvm::SmallVector<int64_t> scaledCuts(llvm::ArrayRef<int64_t> cuts,

@@ -28,7 +28,7 @@ public:
     honert_argument(get(), kind, "w", f32, 1, &local, 0);
     honert_argument_whole(get(), 1, &whole);
     honert_argument_division(get(), 0, int64_t(axes.size()), axes.data(),
-                             int64_t(cuts.size()), cuts.data());
+                             int64_t(cuts.size()), cuts.data(), /*snake=*/0);
   }
   void step() {
     honert_function(get(), "step");
@@ -119,14 +119,14 @@ INSTANTIATE_TEST_SUITE_P(
                   p.param(4, 4, {});
                   honert_argument_whole(p.get(), 2, whole);
                 })},
-        Mistake{"argument 'w' is divided twice along an axis",
-                with([](Program &p) {
-                  int64_t dims[] = {2, 2}, whole[] = {4, 4}, axes[] = {0};
-                  honert_argument(p.get(), 0, "w", f32, 2, dims, 0);
-                  honert_argument_whole(p.get(), 2, whole);
-                  for (int64_t dim : {0, 1})
-                    honert_argument_division(p.get(), dim, 1, axes, 0, nullptr);
-                })}));
+        Mistake{
+            "argument 'w' is divided twice along an axis", with([](Program &p) {
+              int64_t dims[] = {2, 2}, whole[] = {4, 4}, axes[] = {0};
+              honert_argument(p.get(), 0, "w", f32, 2, dims, 0);
+              honert_argument_whole(p.get(), 2, whole);
+              for (int64_t dim : {0, 1})
+                honert_argument_division(p.get(), dim, 1, axes, 0, nullptr, 0);
+            })}));
 
 INSTANTIATE_TEST_SUITE_P(
     Launches, BadRanks,

@@ -37,7 +37,9 @@ std::optional<int64_t> placeOf(const DimDivision &division, int64_t size,
   int64_t before = 0; // what the rank has of segments before
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
     int64_t share = (bounds[i + 1] - bounds[i]) / ranks;
-    int64_t begin = bounds[i] + number * share;
+    bool isTurned = division.isSnake && i % 2 == 1;
+    int64_t begin =
+        bounds[i] + (isTurned ? ranks - 1 - number : number) * share;
     if (position >= begin && position < begin + share)
       return before + position - begin;
     before += share;
@@ -51,7 +53,7 @@ struct Case {
 };
 
 /// A mesh of 1 to 3 axes, a tensor of rank 0 to 3, and each axis on one of its
-/// dimensions or on none, in any order; up to 2 cuts.
+/// dimensions or on none, in any order; up to 2 cuts, in turns or not.
 Case randomCase(std::mt19937 &random) {
   auto below = [&](int64_t bound) { return int64_t(random() % bound); };
   Case made;
@@ -83,6 +85,7 @@ Case randomCase(std::mt19937 &random) {
       size += share * ranks;
       local += share;
     }
+    division.isSnake = below(2) != 0;
     argument.whole.push_back(size);
     argument.dims.push_back(local);
   }

@@ -185,7 +185,7 @@ private:
                       /*i64=*/4, 2, dims, layout.take(32));
       honert_argument_whole(program, 2, whole);
       honert_argument_division(program, 0, int64_t(all.size()), all.data(), 0,
-                               nullptr);
+                               nullptr, /*snake=*/0);
       honert_argument_role(program, role, 0);
     }
   }

@@ -45,7 +45,8 @@ int64_t test::describe(const DividedTensor &tensor, const MeshSizes &mesh,
           axes.push_back(int64_t(axis));
     if (!axes.empty())
       honert_argument_division(program, int64_t(dim), int64_t(axes.size()),
-                               axes.data(), int64_t(cuts.size()), cuts.data());
+                               axes.data(), int64_t(cuts.size()), cuts.data(),
+                               /*snake=*/0);
   }
   return *byteCount(tensor.dtype, dims);
 }
