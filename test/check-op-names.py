@@ -49,6 +49,7 @@ REASONS = {
     "lib/Sharding/Model/ShardingRule.cpp": "dist.constrain, which has no factors of its own",
     "lib/Sharding/Partition/LocalOps.cpp": "the local form of ops whose attributes or indices are positions",
     "lib/Sharding/Partition/Partition.cpp": "dist.constrain, which partitioning replaces",
+    "lib/Sharding/Propagate/ContextParallel.cpp": "losses, whose rows are separated, and attention, which reads all positions",
     "lib/Sharding/Propagate/Propagation.cpp": "the wording of a conflict with dist.constrain",
     "lib/Sharding/Propagate/TensorParallel.cpp": "the pattern of weights that only products read",
     "lib/Sharding/Stages/AssignStages.cpp": "of a cast one copy is handed on, of a view the operand",

@@ -270,6 +270,8 @@ static void addShardPasses(OpPassManager &manager,
   if (!recipe.fsdp.empty())
     annotate.fsdp = recipe.fsdp;
   annotate.sequence = recipe.sequence;
+  if (!recipe.context.empty())
+    annotate.context = recipe.context;
   manager.addPass(createDistAnnotate(annotate));
   if (recipe.stages == 1)
     return addPartitionPasses(manager, options);

@@ -97,6 +97,7 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     |---|---|
     | `rep`, `dp` | the batch, dimension 0 of inputs; parameters and their state are replicated |
     | `fs` | the batch, and state by the option `fsdp` (next table) |
+    | `cp` | the positions of sequences, in two runs per rank (`snake`); parameters and their state are replicated |
     | `tp` | features between weights, heads, the vocabulary; with `sequence` also the positions between these |
 
     | `fsdp` | what axis `fs` shards |
@@ -113,13 +114,15 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     - If an attention has fewer key heads than `tp` ranks, and as many divide `tp`, the mesh gets two axes in its place:
       `tp`, of as many ranks as key heads, and `tp.r`. Weights of keys and values are replicated along `tp.r`, and all
       else is sharded along both.
-    - Gradients that micro-batches are added to are partial sums along the batch axes that do not shard them. Only the
-      update reduces them. In a mesh-invariant module they are never partial.
+    - With `cp`, attention reads keys and values of all positions. By the option `context`, ranks gather them (`gather`),
+      or have all positions of some heads meanwhile (`heads`); `auto` takes what needs less time between ranks.
+    - Gradients that micro-batches are added to are partial sums along the axes of inputs that do not shard them. Only
+      the update reduces them. In a mesh-invariant module they are never partial.
     - State whose shape differs from its parameter's is sharded with it where that keeps 8-bit blocks complete. Means of
       rows and columns are sharded along the dimension that they keep.
 
-    Errors: a batch that the axes do not divide evenly (the message names input and axes); any other axis; a `tp` that
-    shards no parameter; a `sequence` that shards nothing. One warning lists the weights of products that `tp` does not
+    Errors: a batch or positions that the axes do not divide evenly (the message names the input); any other axis; a
+    `tp` that shards no parameter; a `sequence` that shards nothing. One warning lists the weights of products that `tp` does not
     shard, with reasons.
 
     ```mlir
@@ -156,7 +159,9 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "Axes and sizes, as rep=2,fs=4@nvlink; empty: the module has a dist.mesh">,
     Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "What axis fs shards: zero1, zero2, zero3 or zero3-keep">,
-    Option<"sequence", "sequence", "bool", "false", "Axis tp shards positions where it shards no features">
+    Option<"sequence", "sequence", "bool", "false", "Axis tp shards positions where it shards no features">,
+    Option<"context", "context", "std::string", "\"auto\"",
+           "How attention gets the positions that axis cp shards: gather, heads or auto">
   ];
 }
 

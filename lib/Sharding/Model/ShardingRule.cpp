@@ -2,6 +2,8 @@
 
 #include "ShardingRule.h"
 
+#include "hone/IR/QueryPositions.h"
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
@@ -15,15 +17,22 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
   else
     return op->emitOpError("has no sharding rule, expected an op that answers "
                            "HoneOpInterface");
-  // Rows and classes found by index are numbered within a shard, random numbers
-  // by their place in the global tensor.
-  for (const Factor &factor : rule.mapping.factors)
+  // Rows and classes found by index are numbered within a shard; the classes of
+  // a loss are its last factor. Random numbers are numbered by their place in
+  // the global tensor: of updates, which draw for all of a shard at once, it is
+  // one run.
+  for (auto [index, factor] : llvm::enumerate(rule.mapping.factors))
     rule.needsRuns.push_back(factor.kind == FactorKind::Gather ||
-                             factor.kind == FactorKind::Reconcilable);
+                             (factor.kind == FactorKind::Reconcilable &&
+                              index + 1 == rule.mapping.factors.size()));
+  rule.isDrawn.resize(rule.needsRuns.size());
   if (auto random = dyn_cast<RandomOpInterface>(op);
       random && random.getRandomKey())
     for (unsigned factor : random.getRandomFactors())
-      rule.needsRuns[factor] = true;
+      if (isa<DropoutOp, RandomOp>(op))
+        rule.isDrawn[factor] = true;
+      else
+        rule.needsRuns[factor] = true;
   rule.operands = op->getNumOperands();
   auto note = [&](Value value) {
     rule.shapes.emplace_back(
@@ -36,8 +45,14 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
 
 FailureOr<ShardingRule> ShardingRule::forPartsOf(Operation *op) {
   FailureOr<ShardingRule> rule = of(op);
-  if (succeeded(rule))
-    rule->isMeshInvariant = hone::isMeshInvariant(op);
+  if (failed(rule))
+    return failure();
+  rule->isMeshInvariant = hone::isMeshInvariant(op);
+  if (std::optional<CountedFactor> counted = countedFactorOf(op)) {
+    rule->counted = counted->factor;
+    rule->mapping.factors[counted->factor].kind = counted->kind;
+    rule->needsRuns[counted->factor] = false;
+  }
   return rule;
 }
 
@@ -69,14 +84,20 @@ DimShards ShardingRule::closed(unsigned factor, DimShards shards) const {
   return shards;
 }
 
+/// Whether segments that are repeated begin each time in the same order.
+static bool turnsAlike(const DimShards &shards, int64_t repeats) {
+  return !shards.snake || repeats == 1 || shards.cuts.size() % 2 == 1;
+}
+
 /// The shards of one factor of a merged dimension, if `shards` of the dimension
 /// shard it alone: its segments repeat in each of the `repeats` runs of the
-/// slower factors, and all cuts are multiples of `stride`.
+/// slower factors, and all cuts are multiples of `stride`. The segments of a
+/// snake begin each run in the same order, if they are an even number.
 static std::optional<DimShards> takeFactor(const DimShards &shards,
                                            int64_t repeats, int64_t size,
                                            int64_t stride, const Mesh &mesh) {
   int64_t run = size * stride;
-  DimShards own = {shards.axes, {}};
+  DimShards own = {shards.axes, {}, shards.snake};
   for (int64_t cut : shards.cuts)
     if (cut < run)
       own.cuts.push_back(cut / stride);
@@ -88,7 +109,7 @@ static std::optional<DimShards> takeFactor(const DimShards &shards,
       expected.push_back(repeat * run + cut * stride);
   }
   if (ArrayRef(expected) != ArrayRef<int64_t>(shards.cuts) ||
-      !dividesEvenly(own, size, mesh))
+      !turnsAlike(own, repeats) || !dividesEvenly(own, size, mesh))
     return std::nullopt;
   return own;
 }
@@ -100,7 +121,9 @@ ShardingRule::factorDivided(unsigned tensor, unsigned dim,
   if (factors.empty() || shards.isWhole())
     return std::nullopt;
   if (factors.offset()) {
-    DimShards whole = {shards.axes, {}};
+    if (shards.snake && *factors.offset() != 0)
+      return std::nullopt; // how many segments come before is not known
+    DimShards whole = {shards.axes, {}, shards.snake};
     for (int64_t cut : shards.cuts)
       whole.cuts.push_back(cut + *factors.offset());
     return std::make_pair(unsigned(factors[0]),
@@ -166,10 +189,17 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
     if (!shards.isWhole())
       return std::nullopt; // two factors of one dimension
     shards.axes = divided.axes;
+    shards.snake = divided.snake;
     if (own.offset()) {
+      int64_t before = 0; // segments
       for (int64_t cut : divided.cuts)
         if (cut > *own.offset() && cut < *own.offset() + size)
           shards.cuts.push_back(cut - *own.offset());
+        else if (cut <= *own.offset())
+          ++before;
+      if (shards.snake && before % 2 != 0)
+        return std::nullopt;
+      shards.snake &= !shards.cuts.empty();
       break;
     }
     if (own.size() == 1) {
@@ -185,6 +215,8 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
       }
       break;
     }
+    if (!turnsAlike(divided, repeats))
+      return std::nullopt;
     left /= factorSize;
     for (int64_t repeat = 0; repeat != repeats; ++repeat) {
       if (repeat != 0)
@@ -199,12 +231,34 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
   return shards;
 }
 
+/// Whether the op can be told where the runs of factors with cuts begin: of one
+/// dimension of random numbers, in runs whose length divides it, and of counted
+/// positions in runs of one length.
+bool ShardingRule::canCut(ArrayRef<DimShards> shards, const Mesh &mesh) const {
+  int64_t drawn = 0;
+  for (auto [index, own] : llvm::enumerate(shards)) {
+    if (own.cuts.empty())
+      continue;
+    if (needsRuns[index])
+      return false;
+    if (!isDrawn[index] && !isCounted(index))
+      continue;
+    drawn += isDrawn[index];
+    int64_t size = mapping.factors[index].size;
+    SmallVector<PositionRun> runs = runsOf(own, size, mesh, 0);
+    for (PositionRun run : runs)
+      if (isCounted(index) ? run.length != runs.front().length
+                           : run.length == 0 || size % run.length != 0)
+        return false;
+  }
+  return drawn <= 1;
+}
+
 std::optional<Sharding> ShardingRule::shardingOf(unsigned tensor,
                                                  ArrayRef<DimShards> factors,
                                                  const Mesh &mesh) const {
-  for (auto [needsRun, shards] : llvm::zip_equal(needsRuns, factors))
-    if (needsRun && !shards.cuts.empty())
-      return std::nullopt;
+  if (!canCut(factors, mesh))
+    return std::nullopt;
   Sharding sharding;
   llvm::SmallDenseSet<int> present;
   for (auto [dim, own] : llvm::enumerate(factorsOf(tensor))) {

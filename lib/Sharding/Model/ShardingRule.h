@@ -18,13 +18,17 @@ using FactorShards = llvm::SmallVector<DimShards>;
 
 class ShardingRule {
 public:
-  /// The rule of `op`; reported where it has none.
+  /// The rule of `op` as it is; reported where it has none.
   static mlir::FailureOr<ShardingRule> of(mlir::Operation *op);
-  /// The same, but in a mesh-invariant module only independent iterations can
-  /// be sharded: partial sums round differently than the full sum.
+  /// The rule of `op` as partition may split it: it tells ops where their runs
+  /// begin. In a mesh-invariant module only independent iterations can be
+  /// sharded: partial sums round differently than the full sum.
   static mlir::FailureOr<ShardingRule> forPartsOf(mlir::Operation *op);
 
   llvm::ArrayRef<Factor> factors() const { return mapping.factors; }
+  /// Whether the op counts positions along a factor from the first one, so that
+  /// a part must be told where its runs begin.
+  bool isCounted(unsigned factor) const { return counted == int(factor); }
   unsigned numTensors() const { return shapes.size(); }
   unsigned numOperands() const { return operands; }
   /// Operands, then results.
@@ -70,10 +74,15 @@ public:
                                      const Mesh &mesh) const;
 
 private:
+  bool canCut(llvm::ArrayRef<DimShards> factors, const Mesh &mesh) const;
+
   DimensionMapping mapping;
   bool isMeshInvariant = false;
   /// Which factors have no cuts where they are divided: parts are runs.
   llvm::SmallVector<bool> needsRuns;
+  int counted = -1; ///< the factor of isCounted; none in a rule of `of`
+  /// Which factors number random elements that are drawn run by run.
+  llvm::SmallVector<bool> isDrawn;
   unsigned operands = 0;
   llvm::SmallVector<llvm::SmallVector<int64_t>> shapes;
 };

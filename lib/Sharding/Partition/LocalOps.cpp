@@ -8,6 +8,8 @@
 
 #include "LocalOps.h"
 
+#include "hone/IR/QueryPositions.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -23,18 +25,22 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// The type of a rank's shard of result `index`.
+static RankedTensorType localTypeOf(const SplitOp &split, unsigned index) {
+  unsigned tensor = split.rule.numOperands() + index;
+  return localType(typeOf(split.op->getResult(index)),
+                   *split.rule.shardingOf(tensor, split.factors, split.mesh),
+                   split.mesh);
+}
+
 /// The op on shards, with results of the sizes of their shards.
 static Operation *cloneLocal(ImplicitLocOpBuilder &b, const SplitOp &split,
                              ValueRange operands) {
   Operation *local = b.clone(*split.op);
   local->removeAttr(shardingsAttr);
   local->setOperands(operands);
-  for (auto [index, result] : llvm::enumerate(local->getResults())) {
-    unsigned tensor = split.rule.numOperands() + index;
-    result.setType(localType(
-        typeOf(result),
-        *split.rule.shardingOf(tensor, split.factors, split.mesh), split.mesh));
-  }
+  for (auto [index, result] : llvm::enumerate(local->getResults()))
+    result.setType(localTypeOf(split, index));
   return local;
 }
 
@@ -95,6 +101,32 @@ Value dist::firstPosition(ImplicitLocOpBuilder &b, RankedTensorType type,
   if (type.getRank() == 0)
     return first;
   return b.create<BroadcastOp>(type, first, ArrayRef<int64_t>());
+}
+
+/// `base[r] + i * slope[r]` on rank number i along `axes`.
+static Value linearInRank(ImplicitLocOpBuilder &b, ArrayRef<int64_t> base,
+                          ArrayRef<int64_t> slope, ArrayRef<unsigned> axes,
+                          const Mesh &mesh) {
+  auto type = RankedTensorType::get({int64_t(base.size())}, b.getI64Type());
+  auto constant = [&](ArrayRef<int64_t> numbers) {
+    return b.create<ConstantOp>(DenseElementsAttr::get(type, numbers));
+  };
+  Value part = b.create<CoordinateOp>(type.clone(ArrayRef<int64_t>()),
+                                      namesOf(axes, mesh, b.getContext()));
+  Value everywhere = b.create<BroadcastOp>(type, part, ArrayRef<int64_t>());
+  return b.create<AddOp>(b.create<MulOp>(everywhere, constant(slope)),
+                         constant(base));
+}
+
+Value dist::runStarts(ImplicitLocOpBuilder &b, const DimShards &shards,
+                      int64_t size, const Mesh &mesh) {
+  SmallVector<int64_t> base, slope;
+  for (auto [first, second] : llvm::zip_equal(runsOf(shards, size, mesh, 0),
+                                              runsOf(shards, size, mesh, 1))) {
+    base.push_back(first.begin);
+    slope.push_back(second.begin - first.begin);
+  }
+  return linearInRank(b, base, slope, shards.axes, mesh);
 }
 
 LocalIds dist::findIds(ImplicitLocOpBuilder &b, Value ids, int64_t size,
@@ -212,9 +244,11 @@ SmallVector<Value> dist::emitAnySharding(ImplicitLocOpBuilder &b, Operation *op,
 //===----------------------------------------------------------------------===//
 
 /// The index, in the whole tensor whose elements draw, of the first element of
-/// a rank's part; null where that tensor is not divided.
+/// a rank's part, or of run number `run` of it where a dimension has cuts; null
+/// where that tensor is not divided. Counted dimensions are left out.
 static Value firstNumber(ImplicitLocOpBuilder &b, const SplitOp &split,
-                         RandomOpInterface op, ValueRange operands) {
+                         RandomOpInterface op, ValueRange operands,
+                         unsigned run = 0) {
   auto scalar = RankedTensorType::get({}, b.getI64Type());
   SmallVector<int64_t> shape = op.getRandomShape();
   ArrayRef<int64_t> whole = op.getWhole().value_or(shape);
@@ -222,10 +256,17 @@ static Value firstNumber(ImplicitLocOpBuilder &b, const SplitOp &split,
   Value first;
   int64_t stride = 1;
   for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
-    ArrayRef<unsigned> axes = split.factors[factors[dim]].axes;
-    if (!axes.empty()) {
-      int64_t size = shape[dim] / split.mesh.count(axes);
-      Value term = firstPosition(b, scalar, size * stride, axes, split.mesh);
+    const DimShards &shards = split.factors[factors[dim]];
+    if (!shards.isWhole() && !split.rule.isCounted(factors[dim])) {
+      auto runs = [&](int64_t part) {
+        return runsOf(shards, shape[dim], split.mesh,
+                      part)[shards.cuts.empty() ? 0 : run];
+      };
+      int64_t base = runs(0).begin, slope = runs(1).begin - base;
+      Value term =
+          firstPosition(b, scalar, slope * stride, shards.axes, split.mesh);
+      if (base != 0)
+        term = b.create<AddOp>(term, splat(b, scalar, double(base * stride)));
       first = first ? b.create<AddOp>(first, term).getResult() : term;
     }
     stride *= whole[dim];
@@ -237,19 +278,93 @@ static Value firstNumber(ImplicitLocOpBuilder &b, const SplitOp &split,
   return first;
 }
 
+static void setPlace(RandomOpInterface local, Value first,
+                     RandomOpInterface global) {
+  local.getOriginMutable().assign(first);
+  local.setWholeAttr(DenseI64ArrayAttr::get(
+      local->getContext(),
+      global.getWhole().value_or(global.getRandomShape())));
+}
+
+/// `size` positions of dimension `dim` from `begin` on.
+static Value sliceOf(ImplicitLocOpBuilder &b, Value value, int64_t dim,
+                     int64_t begin, int64_t size) {
+  SmallVector<int64_t> shape(typeOf(value).getShape()), starts(shape.size(), 0),
+      strides(shape.size(), 1), limits = shape;
+  starts[dim] = begin;
+  limits[dim] = begin + size;
+  shape[dim] = size;
+  return b.create<SliceOp>(typeOf(value).clone(shape), value, starts, limits,
+                           strides);
+}
+
+/// The op on each run of dimension `dim`, the runs side by side: each begins at
+/// a number of its own.
+static Values emitRuns(ImplicitLocOpBuilder &b, const SplitOp &split,
+                       RandomOpInterface op, ValueRange operands, int64_t dim) {
+  unsigned factor = op.getRandomFactors()[dim];
+  int64_t size = op.getRandomShape()[dim], begin = 0;
+  RankedTensorType type = localTypeOf(split, 0);
+  Values parts;
+  for (auto [run, own] :
+       llvm::enumerate(runsOf(split.factors[factor], size, split.mesh, 0))) {
+    Values pieces(operands);
+    for (auto [index, operand] : llvm::enumerate(pieces))
+      for (auto [place, there] : llvm::enumerate(split.rule.factorsOf(index)))
+        if (llvm::is_contained(there, int(factor)))
+          operand = sliceOf(b, operand, place, begin, own.length);
+    Value first = firstNumber(b, split, op, operands, run);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = own.length;
+    Operation *local = b.clone(*op);
+    local->removeAttr(shardingsAttr);
+    local->setOperands(pieces);
+    local->getResult(0).setType(type.clone(shape));
+    setPlace(cast<RandomOpInterface>(local), first, op);
+    parts.push_back(local->getResult(0));
+    begin += own.length;
+  }
+  return {b.create<ConcatOp>(type, parts, dim)};
+}
+
 /// The op draws for its shard what the global op draws there.
 static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
                    RandomOpInterface op, ValueRange operands) {
-  Value first =
-      op.getRandomKey() ? firstNumber(b, split, op, operands) : Value();
+  if (!op.getRandomKey())
+    return Values(cloneLocal(b, split, operands)->getResults());
+  for (auto [dim, factor] : llvm::enumerate(op.getRandomFactors()))
+    if (!split.factors[factor].cuts.empty() && !split.rule.isCounted(factor))
+      return emitRuns(b, split, op, operands, dim);
+  Value first = firstNumber(b, split, op, operands);
   Operation *local = cloneLocal(b, split, operands);
-  if (first) {
-    auto random = cast<RandomOpInterface>(local);
-    random.getOriginMutable().assign(first);
-    random.setWholeAttr(
-        b.getDenseI64ArrayAttr(op.getWhole().value_or(op.getRandomShape())));
-  }
+  if (first)
+    setPlace(cast<RandomOpInterface>(local), first, op);
   return Values(local->getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Queries whose positions are divided are told where their runs begin.
+template <typename AttentionLike>
+static Values emitAttention(ImplicitLocOpBuilder &b, const SplitOp &split,
+                            AttentionLike op, ValueRange operands) {
+  for (auto [index, factor] : llvm::enumerate(split.rule.factors())) {
+    const DimShards &shards = split.factors[index];
+    if (!split.rule.isCounted(index) || shards.isWhole())
+      continue;
+    Value first = runStarts(b, shards, factor.size, split.mesh);
+    Value origin = op.getRng() ? firstNumber(b, split, op, operands) : Value();
+    if (op.getRng() && !origin)
+      origin = splat(b, RankedTensorType::get({}, b.getI64Type()), 0);
+    auto local = cast<AttentionLike>(cloneLocal(b, split, operands));
+    local.getMasksMutable().append(first);
+    if (origin)
+      setPlace(cast<RandomOpInterface>(local.getOperation()), origin, op);
+    return Values(local->getResults());
+  }
+  return emit(b, split, cast<RandomOpInterface>(op.getOperation()), operands);
 }
 
 SmallVector<Value> dist::emitLocal(ImplicitLocOpBuilder &b,
@@ -259,6 +374,8 @@ SmallVector<Value> dist::emitLocal(ImplicitLocOpBuilder &b,
           [&](auto op) { return emit(b, split, op, operands); })
       .Case<CrossEntropyOp, CrossEntropyBwdOp>(
           [&](auto op) { return emitAnyLoss(b, split, op, operands); })
+      .Case<AttentionOp, AttentionBwdOp>(
+          [&](auto op) { return emitAttention(b, split, op, operands); })
       .Case<RandomOpInterface>(
           [&](auto op) { return emit(b, split, op, operands); })
       .Default([&](Operation *) {

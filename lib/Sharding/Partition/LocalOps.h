@@ -39,6 +39,9 @@ LocalIds findIds(mlir::ImplicitLocOpBuilder &b, mlir::Value ids, int64_t size,
 mlir::Value firstPosition(mlir::ImplicitLocOpBuilder &b,
                           mlir::RankedTensorType type, int64_t size,
                           llvm::ArrayRef<unsigned> axes, const Mesh &mesh);
+/// Where the runs of a rank's part of a dimension of `size` positions begin.
+mlir::Value runStarts(mlir::ImplicitLocOpBuilder &b, const DimShards &shards,
+                      int64_t size, const Mesh &mesh);
 /// A constant of one number.
 mlir::Value splat(mlir::ImplicitLocOpBuilder &b, mlir::RankedTensorType type,
                   double number);

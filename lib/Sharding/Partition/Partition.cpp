@@ -86,7 +86,8 @@ private:
   ImplicitLocOpBuilder b;
   /// Of each value, as its op made it first: perhaps partial.
   llvm::DenseMap<Value, SmallVector<Parts, 1>> made;
-  /// Values that nothing but parameters with dist.regather is in.
+  /// Values that nothing but parameters with dist.regather is in, and keys and
+  /// values of attention whose positions are divided.
   llvm::DenseSet<Value> regathered;
   bool isBackward = false; ///< the op that is placed is behind the loss
 };
@@ -316,6 +317,10 @@ LogicalResult Partitioner::place(Operation *op) {
       llvm::all_of(op->getOperands(),
                    [&](Value operand) { return regathered.contains(operand); }))
     regathered.insert(op->result_begin(), op->result_end());
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    for (Value value : {attention.getKey(), attention.getValue()})
+      if (!shardings.of(value).dims[1].isWhole())
+        regathered.insert(value);
   if (isa<ConstrainOp>(op)) {
     Value result = op->getResult(0), operand = op->getOperand(0);
     const Sharding &expected = shardings.of(result);

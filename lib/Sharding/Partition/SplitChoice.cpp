@@ -145,8 +145,10 @@ FactorShards Chooser::assemble(ArrayRef<int> chosen) const {
     for (unsigned axis = 0; axis != mesh.numAxes(); ++axis)
       if (isOn(axis, factor) && !llvm::is_contained(shards.axes, axis))
         shards.axes.push_back(axis);
-    if (!shards.isWhole())
+    if (!shards.isWhole()) {
       shards.cuts = expected[factor].cuts;
+      shards.snake = expected[factor].snake;
+    }
     shards = rule.closed(factor, std::move(shards));
   }
   return factors;

@@ -3,6 +3,7 @@
 #include "hone/Sharding/Passes.h"
 
 #include "Annotations.h"
+#include "ContextParallel.h"
 #include "StateDims.h"
 #include "TensorParallel.h"
 #include "hone/Sharding/Propagate/Recipe.h"
@@ -27,6 +28,9 @@ struct DistAnnotate : hone::impl::DistAnnotateBase<DistAnnotate> {
     if (failed(mesh.empty() ? readGiven() : readRecipe()))
       return signalPassFailure();
     findMasters();
+    // A mesh-invariant loss adds its rows in the order of one rank.
+    if (inputAxes.positions && !isMeshInvariant(getOperation()))
+      llvm::for_each(functions(), separateRows);
     for (func::FuncOp func : functions())
       if (failed(annotate(func)) || (!given && failed(constrain(func))))
         return signalPassFailure();
@@ -43,6 +47,7 @@ private:
   LogicalResult checkStages(int64_t ranks);
   LogicalResult readAxes();
   LogicalResult readLevel();
+  LogicalResult readPositions();
   LogicalResult readFeatures();
   void findMasters();
   LogicalResult annotate(func::FuncOp func);
@@ -65,15 +70,19 @@ private:
   bool isRegathered(func::FuncOp func, unsigned index, ShardingAttr sharding);
 
   std::optional<Mesh> axes; ///< of the module, once they are read
-  SmallVector<StringAttr> batchAxes;
+  InputAxes inputAxes;
+  /// All of them: along these, gradients are partial sums.
+  SmallVector<StringAttr> sumAxes;
   /// Axis tp, or the two that it is made of; empty: the mesh has none.
   SmallVector<StringAttr> tensorAxes;
   StringAttr stateAxis; ///< null: the mesh has none
   int64_t batchParts = 1, stateParts = 1;
+  int64_t positions = 0; ///< of a sequence, where an axis divides them
   int level = 3;
   bool isKept = false; ///< what is gathered stays for the backward part
   FeatureShards features;
   bool isSequenceDivided = false;
+  bool isByHeads = false;           ///< attention, along the axis of positions
   std::optional<Annotations> given; ///< a user's, in place of a recipe
   llvm::StringMap<ArrayRef<int64_t>> parameterShapes; ///< once it is asked for
   /// Parameters that only updates read: others read a copy in another type.
@@ -115,7 +124,7 @@ LogicalResult DistAnnotate::readGiven() {
   if (failed(read))
     return failure();
   given = std::move(*read);
-  batchAxes = given->inputAxes;
+  sumAxes = given->inputAxes;
   return success();
 }
 
@@ -125,7 +134,7 @@ LogicalResult DistAnnotate::readGiven() {
 
 LogicalResult DistAnnotate::readRecipe() {
   return failure(failed(readMesh()) || failed(readLevel()) ||
-                 failed(readFeatures()));
+                 failed(readPositions()) || failed(readFeatures()));
 }
 
 LogicalResult DistAnnotate::readMesh() {
@@ -164,7 +173,12 @@ LogicalResult DistAnnotate::readMesh() {
         return failure();
       continue;
     }
-    batchAxes.push_back(nameAttr);
+    sumAxes.push_back(nameAttr);
+    if (name == "cp") {
+      inputAxes.positions = nameAttr;
+      continue;
+    }
+    inputAxes.batch.push_back(nameAttr);
     batchParts *= size;
     if (name == "fs") {
       stateAxis = nameAttr;
@@ -209,6 +223,33 @@ LogicalResult DistAnnotate::readLevel() {
   isKept = text.consume_back("-keep");
   level = text.back() - '0';
   return success();
+}
+
+/// The positions of sequences, which axis cp divides into two runs per rank.
+LogicalResult DistAnnotate::readPositions() {
+  if (!inputAxes.positions)
+    return success();
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(reader))
+    return failure();
+  auto input = dyn_cast_or_null<BlockArgument>(findSequences(*reader));
+  if (!input)
+    return reader->emitError("axis cp divides positions, and no input has "
+                             "any: expected one of two dimensions");
+  positions = cast<RankedTensorType>(input.getType()).getDimSize(1);
+  int64_t ranks = (*axes)[*axes->find("cp")].size;
+  if (positions % (2 * ranks) == 0) {
+    FailureOr<bool> heads =
+        choosesHeads(*reader, context, inputAxes, tensorAxes, *axes);
+    isByHeads = succeeded(heads) && *heads;
+    return heads;
+  }
+  return reader->emitError()
+         << "input '" << argString(*reader, input.getArgNumber(), attr::fqn)
+         << "' has " << positions << " positions, expected a multiple of "
+         << 2 * ranks << ", two runs for each of the " << ranks
+         << " ranks along axis cp: choose another cp, or export the model "
+            "with another length";
 }
 
 LogicalResult DistAnnotate::readFeatures() {
@@ -271,7 +312,10 @@ FailureOr<ShardingAttr> DistAnnotate::batchSharding(func::FuncOp func,
            << ", the ranks that share the batch; the exported batch is that of "
               "all ranks together";
   SmallVector<DimAttr> dims(type.getRank(), dimOf(&getContext()));
-  dims[0] = dimOf(&getContext(), batchAxes);
+  dims[0] = dimOf(&getContext(), inputAxes.batch);
+  if (inputAxes.positions)
+    if (std::optional<unsigned> dim = dimOfPositions(type, positions))
+      dims[*dim] = zigzagOf(inputAxes.positions, positions);
   return ShardingAttr::get(&getContext(), dims, {}, ReduceKind::sum);
 }
 
@@ -340,11 +384,11 @@ static bool isShardedBy(ArrayRef<DimAttr> dims, StringAttr axis) {
 }
 
 /// Gradients that micro-batches are added to are partial sums along the axes of
-/// the batch that do not shard them.
+/// inputs that do not shard them.
 ShardingAttr DistAnnotate::withTerms(StringRef kind, ArrayRef<DimAttr> dims) {
   SmallVector<StringAttr> terms;
   if (kind == kind::grad && !isMeshInvariant(getOperation()))
-    llvm::copy_if(batchAxes, std::back_inserter(terms),
+    llvm::copy_if(sumAxes, std::back_inserter(terms),
                   [&](StringAttr axis) { return !isShardedBy(dims, axis); });
   return ShardingAttr::get(&getContext(), dims, terms, ReduceKind::sum);
 }
@@ -429,10 +473,12 @@ void DistAnnotate::scatterGradients(func::FuncOp func) {
 
 LogicalResult DistAnnotate::constrain(func::FuncOp func) {
   scatterGradients(func);
+  if (isByHeads)
+    divideHeads(func, inputAxes, tensorAxes);
   if (!sequence)
     return success();
   FailureOr<bool> isDivided =
-      divideSequence(func, tensorAxes, batchAxes, *axes);
+      divideSequence(func, tensorAxes, inputAxes, *axes);
   if (failed(isDivided))
     return failure();
   isSequenceDivided |= *isDivided;
@@ -449,6 +495,9 @@ LogicalResult DistAnnotate::checkSequence() {
   int64_t parts = 1;
   for (StringAttr axis : tensorAxes)
     parts *= (*axes)[*axes->find(axis.getValue())].size;
+  int64_t pieces = parts; // of all positions
+  if (inputAxes.positions)
+    pieces *= 2 * (*axes)[*axes->find("cp")].size;
   InFlightDiagnostic error = reader->emitError()
                              << "sequence divides nothing along axis "
                              << tensorAxes.front().getValue() << " of " << parts
@@ -459,7 +508,7 @@ LogicalResult DistAnnotate::checkSequence() {
   int64_t positions = cast<RankedTensorType>(input.getType()).getDimSize(1);
   error << "input '" << argString(*reader, input.getArgNumber(), attr::fqn)
         << "' has " << positions << " positions, expected ";
-  if (positions % parts != 0)
-    return error << "a multiple of " << parts;
+  if (positions % pieces != 0)
+    return error << "a multiple of " << pieces;
   return error << "sums over what the axis divides that have them";
 }

@@ -176,7 +176,8 @@ bool Propagation::accepts(const OpRule &op, unsigned tensor, unsigned dim,
   if (state.dims[dim].isClosed || shards.axes.size() < now.axes.size() ||
       ArrayRef(shards.axes).take_front(now.axes.size()) != ArrayRef(now.axes) ||
       !std::includes(shards.cuts.begin(), shards.cuts.end(), now.cuts.begin(),
-                     now.cuts.end()))
+                     now.cuts.end()) ||
+      (!now.isWhole() && now.snake != shards.snake))
     return false;
   for (unsigned axis : shards.axes) {
     if (llvm::is_contained(now.axes, axis))

@@ -25,12 +25,13 @@ llvm::Expected<AxisText> hone::dist::parseAxis(StringRef text) {
   auto [name, rest] = text.split('=');
   auto [number, link] = rest.split('@');
   AxisText axis = {name, 0, link};
-  if (llvm::is_contained({"pp", "rep", "dp", "fs", "tp"}, name) &&
+  if (llvm::is_contained({"pp", "rep", "dp", "fs", "cp", "tp"}, name) &&
       !number.getAsInteger(10, axis.size) && axis.size >= 1 &&
       rest.contains('@') == !link.empty())
     return axis;
-  return wrong(text, "an axis pp, rep, dp, fs or tp with its size, as fs=4 or "
-                     "fs=4@nvlink");
+  return wrong(text,
+               "an axis pp, rep, dp, fs, cp or tp with its size, as fs=4 or "
+               "fs=4@nvlink");
 }
 
 int64_t hone::dist::sizeOfAxis(StringRef mesh, StringRef name) {
@@ -59,6 +60,7 @@ private:
 
   SmallVector<StringRef> axes; // "tp=4@nvlink"
   StringRef level;             // as it is written: "fsdp=zero2"
+  StringRef context;           // as it is written: "cp-heads"
   Recipe recipe;
   bool isReplicated = false; // ddp was asked for
 };
@@ -66,8 +68,8 @@ private:
 
 /// Where an axis stands in a mesh: those that exchange most are innermost.
 static size_t placeOf(StringRef axis) {
-  static constexpr llvm::StringLiteral names[] = {"pp", "rep", "dp", "fs",
-                                                  "tp"};
+  static constexpr llvm::StringLiteral names[] = {"pp", "rep", "dp",
+                                                  "fs", "cp",  "tp"};
   return llvm::find(names, axis.split('=').first) - std::begin(names);
 }
 
@@ -90,6 +92,14 @@ Error RecipeReader::readWord(StringRef text) {
     isReplicated = true;
     return Error::success();
   }
+  if (llvm::is_contained({"cp", "cp-gather", "cp-heads"}, text)) {
+    StringRef how = text == "cp" ? "auto" : text.drop_front(3);
+    if (!recipe.context.empty() && recipe.context != how)
+      return wrong(text, "one way to divide positions");
+    recipe.context = how.str();
+    context = text;
+    return Error::success();
+  }
   StringRef named = text;
   if (named == "fsdp")
     named = "zero3";
@@ -97,7 +107,8 @@ Error RecipeReader::readWord(StringRef text) {
   if (!llvm::is_contained(levelsOfState(), named)) {
     if (!text.contains('=') || text.starts_with("fsdp"))
       return wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
-                             ", sp or an axis with its size");
+                             ", sp, cp, cp-gather, cp-heads or an axis with "
+                             "its size");
     if (Error error = readAxis(text))
       return error;
     auto *last = std::prev(axes.end());
@@ -118,10 +129,13 @@ Error RecipeReader::check(StringRef words) const {
   bool isDivided = has("fs") || !recipe.fsdp.empty();
   if (isReplicated && isDivided)
     return wrong("ddp", "no axis fs and no zero with it");
-  if (axes.empty() && (isReplicated || !recipe.fsdp.empty() || recipe.sequence))
+  if (axes.empty() && (isReplicated || !recipe.fsdp.empty() ||
+                       recipe.sequence || !recipe.context.empty()))
     return wrong(words, "a mesh, as dp=2,tp=2");
   if (recipe.sequence && !has("tp"))
     return wrong("sp", "an axis tp, which divides positions, as tp=2");
+  if (!recipe.context.empty() && !has("cp"))
+    return wrong(context, "an axis cp, which divides positions, as cp=2");
   if (!recipe.fsdp.empty() && !has("fs") && !has("dp"))
     return wrong(level, "an axis fs or dp, which divides state, as fs=2");
   return Error::success();

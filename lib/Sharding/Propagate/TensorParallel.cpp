@@ -7,6 +7,7 @@
 
 #include "TensorParallel.h"
 
+#include "ContextParallel.h"
 #include "Propagation.h"
 #include "SplitClasses.h"
 
@@ -228,10 +229,9 @@ namespace {
 class SequenceDivider {
 public:
   SequenceDivider(func::FuncOp func, const SplitClasses &classes,
-                  ArrayRef<StringAttr> axes, int64_t parts,
-                  ArrayRef<StringAttr> batchAxes)
-      : func(func), classes(classes), axes(axes), parts(parts),
-        batchAxes(batchAxes) {}
+                  ArrayRef<StringAttr> axes, const InputAxes &inputs,
+                  const Mesh &mesh)
+      : func(func), classes(classes), axes(axes), inputs(inputs), mesh(mesh) {}
 
   /// False: there are none.
   bool run();
@@ -239,13 +239,14 @@ public:
 private:
   bool findInput();
   llvm::DenseSet<unsigned> dividedClasses();
+  DimAttr dimOfSequence(int64_t size) const;
   bool constrain(Value value);
 
   func::FuncOp func;
   const SplitClasses &classes;
   ArrayRef<StringAttr> axes;
-  int64_t parts;
-  ArrayRef<StringAttr> batchAxes;
+  const InputAxes &inputs;
+  const Mesh &mesh;
   unsigned batch = 0, positions = 0; ///< classes of an input's dimensions
 };
 } // namespace
@@ -283,6 +284,23 @@ llvm::DenseSet<unsigned> SequenceDivider::dividedClasses() {
   return divided;
 }
 
+/// How `size` positions are divided; null where they cannot be. Those that
+/// another axis divides already stay open to it until the sequence's turn.
+DimAttr SequenceDivider::dimOfSequence(int64_t size) const {
+  SmallVector<StringAttr> all(axes);
+  DimAttr dim;
+  if (inputs.positions) {
+    all.insert(all.begin(), inputs.positions);
+    dim = zigzagOf(all, size, sequencePriority, /*isOpen=*/true);
+  } else {
+    dim = dimOf(axes.front().getContext(), all, sequencePriority);
+  }
+  DimShards shards = {numbersOf(all, mesh),
+                      {dim.getCuts().begin(), dim.getCuts().end()},
+                      dim.getSnake()};
+  return dividesEvenly(shards, size, mesh) ? dim : DimAttr();
+}
+
 /// Divides the rows of `value`, if it has rows of a batch of sequences.
 bool SequenceDivider::constrain(Value value) {
   MLIRContext *context = func.getContext();
@@ -291,11 +309,11 @@ bool SequenceDivider::constrain(Value value) {
   bool isDivided = false;
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
     unsigned id = classes.find(value, dim);
-    bool isSequence = id == positions && size % parts == 0;
-    isDivided |= isSequence;
-    dims.push_back(id == batch  ? dimOf(context, batchAxes)
-                   : isSequence ? dimOf(context, axes, sequencePriority)
-                                : dimOf(context, {}));
+    DimAttr sequence = id == positions ? dimOfSequence(size) : DimAttr();
+    isDivided |= bool(sequence);
+    dims.push_back(id == batch ? dimOf(context, inputs.batch)
+                   : sequence  ? sequence
+                               : dimOf(context, {}));
   }
   if (!isDivided)
     return false;
@@ -323,12 +341,11 @@ bool SequenceDivider::run() {
 
 FailureOr<bool> dist::divideSequence(func::FuncOp func,
                                      ArrayRef<StringAttr> axes,
-                                     ArrayRef<StringAttr> batchAxes,
+                                     const InputAxes &inputs,
                                      const Mesh &mesh) {
   Axes numbers = numbersOf(axes, mesh);
   FailureOr<SplitClasses> classes = SplitClasses::of(func, numbers, mesh);
   if (failed(classes))
     return failure();
-  return SequenceDivider(func, *classes, axes, mesh.count(numbers), batchAxes)
-      .run();
+  return SequenceDivider(func, *classes, axes, inputs, mesh).run();
 }

@@ -36,14 +36,19 @@ divideFeatures(mlir::func::FuncOp func, llvm::ArrayRef<mlir::StringAttr> axes,
 /// The first input of `func` that has a batch of sequences; null: none.
 mlir::Value findSequences(mlir::func::FuncOp func);
 
+/// The axes that divide the inputs of a step.
+struct InputAxes {
+  llvm::SmallVector<mlir::StringAttr> batch;
+  mlir::StringAttr positions; ///< of sequences; null: none
+};
+
 /// Constrains what ops of `func`, whose arguments are annotated, add up over
 /// `axes` to parts of the sequence, dimension 1 of an input: sums are
-/// scattered, and norms and residual sums share their rows. The batch keeps
-/// `batchAxes`. False: there is nothing of the kind.
+/// scattered, and norms and residual sums share their rows. Batch and positions
+/// keep the axes of `inputs`. False: there is nothing of the kind.
 mlir::FailureOr<bool> divideSequence(mlir::func::FuncOp func,
                                      llvm::ArrayRef<mlir::StringAttr> axes,
-                                     llvm::ArrayRef<mlir::StringAttr> batchAxes,
-                                     const Mesh &mesh);
+                                     const InputAxes &inputs, const Mesh &mesh);
 
 } // namespace hone::dist
 

@@ -8,6 +8,8 @@
 
 #include "PlacementRules.h"
 
+#include "hone/IR/QueryPositions.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -140,6 +142,7 @@ private:
   Placement ofReshape(ReshapeOp reshape) const;
   bool sharesCopies(int factor) const;
   Factors dividedFactors() const;
+  Factors dividedByPositions(Factors factors) const;
   Factors shardedFactors(unsigned tensor) const;
   Placement ofShards(unsigned result, const Factors &factors) const;
   SmallVector<Placement> ofShards() const;
@@ -364,8 +367,30 @@ Placement AxisRules::ofShards(unsigned result, const Factors &factors) const {
   return made;
 }
 
+/// Of an attention that is told where its queries stand, the position of
+/// queries is the divided factor exactly where ranks are told differently.
+Factors AxisRules::dividedByPositions(Factors factors) const {
+  auto first = llvm::TypeSwitch<Operation *, Value>(op.op)
+                   .Case<AttentionOp, AttentionBwdOp>([](auto attention) {
+                     return firstPositions(attention.getMasks());
+                   })
+                   .Default([](Operation *) { return Value(); });
+  if (!first)
+    return factors;
+  unsigned query = isa<AttentionOp>(op.op) ? 0 : 1, position = 1;
+  auto operands = op.op->getOperands();
+  unsigned place = llvm::find(operands, first) - operands.begin();
+  int positions = op.rule.factorsOf(query)[position][0];
+  bool isOwn = is(place, Placement::RankLocal);
+  Factors kept;
+  for (int factor : factors)
+    if ((factor == positions) == isOwn)
+      kept.insert(factor);
+  return kept;
+}
+
 SmallVector<Placement> AxisRules::ofShards() const {
-  Factors factors = dividedFactors();
+  Factors factors = dividedByPositions(dividedFactors());
   SmallVector<Placement> made;
   for (unsigned result = 0; result != op.op->getNumResults(); ++result)
     made.push_back(ofShards(result, factors));

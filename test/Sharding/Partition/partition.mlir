@@ -277,11 +277,15 @@ func.func @segments(%q: tensor<4x6x4x8xf32> {dist.sharding = #dist.sharding<{"dp
 
 // -----
 
-// Ids along positions that are divided are gathered: a query may see any key, causal or not.
+// Queries that are divided are told where they begin, causal or not. Keys and ids of all positions are gathered: a query
+// may see any key.
 dist.mesh @mesh [<"tp" = 2>]
 // CHECK-LABEL: @divided_segments(
+// CHECK: dist.all_gather {{.+}} : tensor<4x3x4x8xf32> -> tensor<4x6x4x8xf32>
 // CHECK: dist.all_gather {{.+}} : tensor<4x3xi32> -> tensor<4x6xi32>
-// CHECK: hone.attention {{.+}} : (tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6xi32>)
+// CHECK: %[[RANK:.+]] = dist.coordinate ["tp"]
+// CHECK: %[[FIRST:.+]] = hone.add %{{.+}}, %{{.+}} : tensor<1xi64>
+// CHECK: hone.attention {{.+}} mask %{{.+}}, %[[FIRST]] scale {{.+}} : (tensor<4x3x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6x4x8xf32>, tensor<4x6xi32>, tensor<1xi64>)
 func.func @divided_segments(%q: tensor<4x6x4x8xf32> {dist.sharding = #dist.sharding<{}, {"tp"}, {}, {}>},
                             %ids: tensor<4x6xi32> {dist.sharding = #dist.sharding<{}, {"tp"}>}) -> tensor<4x6x4x8xf32> {
   %o, %lse = hone.attention %q, %q, %q mask %ids scale 0.5

@@ -73,11 +73,26 @@ func.func @update(%p: tensor<8xbf16> {dist.sharding = #dist.sharding<{"fs"}>},
 
 // -----
 
-// A part of several pieces is no part with an origin: the tensor is moved.
+// A part of several runs: each is drawn from a number of its own.
 dist.mesh @mesh [<"tp" = 2>]
 // CHECK-LABEL: @cut(
 func.func @cut(%x: tensor<8x12xf32> {dist.sharding = #dist.sharding<{}, {"tp" cuts [4]}>}, %key: tensor<3xi64>)
     -> (tensor<8x12xf32> {dist.sharding = #dist.sharding<{}, {"tp" cuts [4]}>}) {
+  // CHECK-NOT: dist.all_gather
+  // CHECK: %[[A:.+]] = hone.dropout {{.+}} origin %{{.+}} of [8, 12] : tensor<8x2xf32>
+  // CHECK: %[[B:.+]] = hone.dropout {{.+}} origin %{{.+}} of [8, 12] : tensor<8x4xf32>
+  // CHECK: hone.concat %[[A]], %[[B]] dim 1
+  %y = hone.dropout %x, %key p 0.5 salt 3 : tensor<8x12xf32>, tensor<3xi64>
+  return %y : tensor<8x12xf32>
+}
+
+// -----
+
+// A run of 5 is no part of 12: the tensor is moved.
+dist.mesh @mesh [<"tp" = 2>]
+// CHECK-LABEL: @uneven(
+func.func @uneven(%x: tensor<8x12xf32> {dist.sharding = #dist.sharding<{}, {"tp" cuts [2]}>}, %key: tensor<3xi64>)
+    -> (tensor<8x12xf32> {dist.sharding = #dist.sharding<{}, {"tp" cuts [2]}>}) {
   // CHECK: dist.all_gather
   %y = hone.dropout %x, %key p 0.5 salt 3 : tensor<8x12xf32>, tensor<3xi64>
   return %y : tensor<8x12xf32>

@@ -25,6 +25,8 @@ MESHES = (
     ("mesh=fs=2", ("fs",), 20),
     ("mesh=dp=2,tp=2 sequence=true", ("dp", "tp"), 80),
     ("mesh=tp=4", ("tp", "tp.r"), 30),  # of the Llama's heads two axes
+    ("mesh=dp=2,cp=2 context=gather", ("dp", "cp"), 60),
+    ("mesh=dp=2,cp=2 context=heads", ("dp", "cp"), 60),
 )
 PARTITION = ("--dist-propagate", "--dist-partition")
 VERIFY = ("--split-input-file", "--dist-verify", "--mlir-print-op-on-diagnostic=false", "-o", "/dev/null")

@@ -145,6 +145,8 @@ std::string dist::randomSharding(ArrayRef<int64_t> shape, const Mesh &mesh,
     more.axes.push_back(axis);
     if (more.cuts.empty() && draw() % 3 == 0 && shape[dim] > 1)
       more.cuts.push_back(1 + draw() % (shape[dim] - 1));
+    if (dims[dim].isWhole() && !more.cuts.empty())
+      more.snake = draw() % 2 == 0;
     if (dividesEvenly(more, shape[dim], mesh))
       dims[dim] = more;
   }
@@ -160,7 +162,7 @@ std::string dist::randomSharding(ArrayRef<int64_t> shape, const Mesh &mesh,
       llvm::interleaveComma(dim.cuts, os);
       os << ']';
     }
-    os << '}';
+    os << (dim.snake ? " snake}" : "}");
   });
   return text;
 }

@@ -26,6 +26,13 @@ TEST(Recipe, NamesLevelsInOneWordOrTwo) {
   EXPECT_TRUE(read("fs=2,tp=2", "fsdp=zero3-keep,sp").sequence);
 }
 
+TEST(Recipe, SaysHowAttentionGetsPositions) {
+  EXPECT_EQ(read("cp=2", "").context, "");
+  EXPECT_EQ(read("cp=2", "cp").context, "auto");
+  EXPECT_EQ(read("dp=2,cp=2", "cp-gather").context, "gather");
+  EXPECT_EQ(read("", "cp-heads,tp=2,cp=4").mesh, "cp=4,tp=2");
+}
+
 TEST(Recipe, RefusesTwoLevels) {
   llvm::Expected<Recipe> recipe = parseRecipe("fs=2", "zero3,zero3-keep");
   ASSERT_FALSE(bool(recipe));
@@ -45,10 +52,16 @@ TEST(Recipe, QuotesWordsAsTheyAreWritten) {
     EXPECT_EQ(messageOf("rep=2", word), "'" + word + "'" + wanted.str());
   EXPECT_EQ(messageOf("", "fsdp,sp"),
             "'fsdp,sp': expected a mesh, as dp=2,tp=2");
+  EXPECT_EQ(messageOf("dp=2", "cp-heads"),
+            "'cp-heads': expected an axis cp, which divides positions, as "
+            "cp=2");
+  EXPECT_EQ(messageOf("cp=2", "cp-heads,cp-gather"),
+            "'cp-gather': expected one way to divide positions");
 }
 
 TEST(Recipe, PutsAxesInTheirPlaces) {
   EXPECT_EQ(read("", "tp=4,sp,zero3,fs=3,rep=2").mesh, "rep=2,fs=3,tp=4");
+  EXPECT_EQ(read("", "tp=4,cp=2,fs=3").mesh, "fs=3,cp=2,tp=4");
   EXPECT_EQ(read("", "tp=4@nvlink,dp=2").mesh, "dp=2,tp=4@nvlink");
   EXPECT_EQ(read("rep=2,tp=2", "fs=3,dp=5").mesh, "rep=2,dp=5,fs=3,tp=2");
   // What the mesh says stays as it is.

@@ -13,7 +13,7 @@ namespace hone::dist {
 
 /// An axis of a mesh as it is written: "fs=4@nvlink".
 struct AxisText {
-  llvm::StringRef name; ///< pp, rep, dp, fs or tp
+  llvm::StringRef name; ///< pp, rep, dp, fs, cp or tp
   int64_t size;         ///< at least 1
   llvm::StringRef link; ///< empty: by position
 };
@@ -31,6 +31,7 @@ struct Recipe {
   std::string mesh;      ///< "rep=2,fs=4@nvlink"; empty: one rank
   std::string fsdp;      ///< an option of dist-annotate; empty: its default
   bool sequence = false; ///< the axis tp divides positions too
+  std::string context;   ///< an option of dist-annotate; empty: its default
   int64_t stages = 1;    ///< the size of axis pp
   /// Of micro-batches in these: a name, or lists as CSV.
   std::string schedule = "1f1b";
@@ -43,11 +44,14 @@ struct Recipe {
 ///                    what axis fs divides besides the batch; fsdp is zero3
 ///   zero3-keep       zero3, but what is gathered stays for the backward part
 ///   sp               sequence parallel: axis tp divides positions too
+///   cp, cp-gather, cp-heads
+///                    how attention gets the positions that axis cp divides;
+///                    cp chooses
 ///   AXIS=SIZE[@LINK] an axis that `mesh` does not have: before the first
 ///                    of its axes that belongs further in
 ///
-/// Axes are, from the outermost, pp, rep, dp, fs and tp; with zeroN or fsdp and
-/// no axis fs, dp is it. A wrong word is an error that quotes it.
+/// Axes are, from the outermost, pp, rep, dp, fs, cp and tp; with zeroN or fsdp
+/// and no axis fs, dp is it. A wrong word is an error that quotes it.
 llvm::Expected<Recipe> parseRecipe(llvm::StringRef mesh,
                                    llvm::StringRef recipe);
 
