@@ -169,6 +169,22 @@ static IntervalSet chosen(SelectOp op, const IntegerRanges &ranges) {
   return result;
 }
 
+/// What is left over of x by c, spelled out as x - x / c * c: that of a
+/// division of integers that rounds down begins so.
+static std::optional<IntervalSet> remainder(SubOp op,
+                                            const IntegerRanges &ranges) {
+  auto product = op.getRhs().getDefiningOp<MulOp>();
+  auto quotient = product ? product.getLhs().getDefiningOp<DivOp>() : DivOp();
+  if (!quotient || quotient.getLhs() != op.getLhs() ||
+      quotient.getRhs() != product.getRhs())
+    return std::nullopt;
+  const IntervalSet &x = ranges.lookup(op.getLhs());
+  const IntervalSet &c = ranges.lookup(product.getRhs());
+  if (x.isEmpty() || c.isEmpty() || x.low() < 0 || c.low() < 1)
+    return std::nullopt;
+  return IntervalSet(0, std::min(x.high(), c.high() - 1));
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -250,7 +266,10 @@ IntervalSet IntegerRanges::infer(Operation *op) {
       .Case([&](SignOp) { return unary(signOf); })
       .Case([&](NotOp) { return complement(element, of(0)); })
       .Case([&](AddOp) { return binary(interval::add); })
-      .Case([&](SubOp) { return binary(interval::sub); })
+      .Case([&](SubOp sub) {
+        std::optional<IntervalSet> rest = remainder(sub, *this);
+        return rest ? *rest : binary(interval::sub);
+      })
       .Case([&](MulOp) { return binary(interval::mul); })
       .Case([&](DivOp) { return binary(interval::div); })
       .Case([&](MaxOp) { return binary(larger); })

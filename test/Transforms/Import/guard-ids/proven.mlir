@@ -31,3 +31,24 @@ func.func @forward(
   %y = hone.add %ab, %cd : tensor<2x8x4xf32>
   return %y : tensor<2x8x4xf32>
 }
+
+// -----
+
+// Tokens of sorted slots: a division that rounds down, with its correction for signs.
+// CHECK-LABEL: func.func @forward(
+// CHECK: hone.embedding
+func.func @forward(
+    %tokens: tensor<8x4xf32> {hone.kind = "param", hone.fqn = "tokens"},
+    %experts: tensor<16xi64> {hone.kind = "input", hone.fqn = "experts"}) -> tensor<16x4xf32> {
+  %zero = hone.constant dense<0> : tensor<16xi64>
+  %two = hone.constant dense<2> : tensor<16xi64>
+  %slot = hone.argsort %experts dim 0 : tensor<16xi64> -> tensor<16xi64>
+  %quotient = hone.div %slot, %two : tensor<16xi64>
+  %product = hone.mul %quotient, %two : tensor<16xi64>
+  %rest = hone.sub %slot, %product : tensor<16xi64>
+  %is_below = hone.cmp lt, %rest, %zero : tensor<16xi64> -> tensor<16xi1>
+  %correction = hone.cast %is_below : tensor<16xi1> -> tensor<16xi64>
+  %token = hone.sub %quotient, %correction : tensor<16xi64>
+  %rows = hone.embedding %tokens, %token : tensor<8x4xf32>, tensor<16xi64> -> tensor<16x4xf32>
+  return %rows : tensor<16x4xf32>
+}
