@@ -219,6 +219,26 @@ void HandlerTable::addContractions() {
                       frame[op.getWeight()], frame[op.getEnds()],
                       op.getContract());
   });
+  on<dist::BlockEmbeddingOp>([](dist::BlockEmbeddingOp op, const Frame &frame) {
+    return blockEmbedding(frame.spec(op), frame[op.getTable()],
+                          frame[op.getIds()]);
+  });
+  on<dist::BlockEmbeddingBwdOp>(
+      [](dist::BlockEmbeddingBwdOp op, const Frame &frame) {
+        return blockEmbeddingBwd(frame.spec(op), frame[op.getGrad()],
+                                 frame[op.getIds()]);
+      });
+  on<dist::BlockGroupedDotOp>(
+      [](dist::BlockGroupedDotOp op, const Frame &frame) {
+        return blockGroupedDot(frame.spec(op), frame[op.getInput()],
+                               frame[op.getWeight()], frame[op.getEnds()],
+                               op.getContract());
+      });
+  on<dist::BlockGroupedDotBwdWeightOp>([](dist::BlockGroupedDotBwdWeightOp op,
+                                          const Frame &frame) {
+    return blockGroupedDotBwdWeight(frame.spec(op), frame[op.getLhs()],
+                                    frame[op.getRhs()], frame[op.getEnds()]);
+  });
   on<GroupedDotBwdWeightOp>([](GroupedDotBwdWeightOp op, const Frame &frame) {
     return groupedDotBwdWeight(frame.spec(op), frame[op.getLhs()],
                                frame[op.getRhs()], frame[op.getEnds()]);

@@ -114,6 +114,17 @@ Tensor groupedDot(const ResultSpec &result, const Tensor &input,
 Tensor groupedDotBwdWeight(const ResultSpec &result, const Tensor &lhs,
                            const Tensor &rhs, const Tensor &ends);
 
+/// Ops on blocks of rows (DistBlockOps.td).
+llvm::Expected<Tensor> blockEmbedding(const ResultSpec &result,
+                                      const Tensor &table, const Tensor &ids);
+llvm::Expected<Tensor> blockEmbeddingBwd(const ResultSpec &result,
+                                         const Tensor &grad, const Tensor &ids);
+Tensor blockGroupedDot(const ResultSpec &result, const Tensor &input,
+                       const Tensor &weight, const Tensor &ends,
+                       int64_t contract);
+Tensor blockGroupedDotBwdWeight(const ResultSpec &result, const Tensor &lhs,
+                                const Tensor &rhs, const Tensor &ends);
+
 //===-- Windows -----------------------------------------------------------===//
 
 Tensor conv(const ResultSpec &result, const Window &window, const Tensor &input,

@@ -84,6 +84,38 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   ];
 }
 
+def DistBlockExperts : Pass<"dist-block-experts", "::mlir::ModuleOp"> {
+  let summary = "Gives mixtures of experts dimensions that a mesh can divide";
+  let description = [{
+    The pass runs before `hone-autodiff`. A mixture of experts sorts all slots (one for each expert of each token) by
+    expert. No rank can have a part of that order. The pass sorts the slots of `blocks` blocks of tokens, each for
+    `groups` groups of experts: a group of a block has the rows of its own experts first, of at most as many as its
+    tokens may choose. Gathers and products become `dist.block_embedding` and `dist.block_grouped_dot`, and all values
+    between them have the leading dimensions [groups, blocks].
+
+    Every row is computed as before. The results of a token are added group by group; in a mesh-invariant module in the
+    order of its slots, as before.
+
+    Errors, with more than one group: a `hone.grouped_dot` whose rows, ends or results are not those of a mixture; a
+    number of experts that groups do not divide. With one group such products stay as they are.
+
+    ```mlir
+    %order = hone.argsort %experts dim 0 : tensor<64xi64> -> tensor<64xi64>
+    %rows = hone.embedding %x, %tokens : tensor<32x8xf32>, tensor<64xi64> -> tensor<64x8xf32>
+    %y = hone.grouped_dot %rows, %w, %ends contract 1 : tensor<64x8xf32>, tensor<4x8x8xf32>, ...
+    // hone-opt --dist-block-experts="groups=2 blocks=2"
+    %order = hone.argsort %own dim 2 : tensor<2x2x32xi64> -> tensor<2x2x32xi64>
+    %rows = dist.block_embedding %parts, %tokens : tensor<4x8x8xf32>, tensor<2x2x32xi64> -> tensor<2x2x32x8xf32>
+    %y = dist.block_grouped_dot %rows, %w, %ends contract 1 : tensor<2x2x32x8xf32>, tensor<4x8x8xf32>, ...
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
+  let options = [
+    Option<"groups", "groups", "int64_t", "1", "Groups of experts: ranks along axis ep">,
+    Option<"blocks", "blocks", "int64_t", "1", "Blocks of tokens: ranks along the other axes of the batch">
+  ];
+}
+
 def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
   let summary = "Gives every argument a sharding, by a recipe or from a user's annotations";
   let description = [{
@@ -228,6 +260,26 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
            "Largest number of ways to divide an op that are all compared; with more, each axis is decided by itself">,
     Option<"report", "report", "bool", "false", "Emit a remark per function with ops that have more ways">
   ];
+}
+
+def DistLowerBlocks : Pass<"dist-lower-blocks", "::mlir::ModuleOp"> {
+  let summary = "Lowers ops on blocks of rows to ops of the dialect hone";
+  let description = [{
+    The pass runs after `dist-verify`. A rank has one group of experts and one block of tokens as a rule: then an op on
+    blocks is the op of the dialect hone with the same name. Where it has several, as in a mesh-invariant module, the
+    tables of blocks are one table side by side, and the rows of each expert are gathered from all blocks, in order.
+
+    ```mlir
+    %y = dist.block_grouped_dot %x, %w, %ends contract 1
+        : tensor<1x1x64x8xf32>, tensor<2x8x8xf32>, tensor<1x1x2xi32> -> tensor<1x1x64x8xf32>
+    // hone-opt --dist-lower-blocks
+    %0 = hone.reshape %x : tensor<1x1x64x8xf32> -> tensor<64x8xf32>
+    %1 = hone.reshape %ends : tensor<1x1x2xi32> -> tensor<2xi32>
+    %2 = hone.grouped_dot %0, %w, %1 contract 1 : tensor<64x8xf32>, tensor<2x8x8xf32>, tensor<2xi32> -> tensor<64x8xf32>
+    %y = hone.reshape %2 : tensor<64x8xf32> -> tensor<1x1x64x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect"];
 }
 
 def DistLowerCollectives : Pass<"dist-lower-collectives", "::mlir::ModuleOp"> {

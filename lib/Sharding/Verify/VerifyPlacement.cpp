@@ -247,7 +247,7 @@ LogicalResult PlacementVerifier::visit(Operation *op) {
     return success();
   if (auto concat = dyn_cast<ConcatOp>(op))
     join(concat);
-  if (!isa<DistDialect>(op->getDialect()))
+  if (!isa<PlacementOpInterface>(op))
     return compute(op);
   if (isMeshInvariant(func) && sumsOverRanks(op))
     return op->emitOpError(

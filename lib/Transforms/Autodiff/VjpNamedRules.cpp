@@ -1,6 +1,7 @@
 //===- VjpNamedRules.cpp - The derivatives of named ops -------------------===//
 
 #include "Vjp.h"
+#include "hone/Sharding/IR/Dist.h"
 
 using namespace mlir;
 using namespace hone;
@@ -109,16 +110,17 @@ static void maxPoolRule(MaxPoolOp op, Vjp &v) {
 // Products of groups of rows
 //===----------------------------------------------------------------------===//
 
-static void groupedDotRule(GroupedDotOp op, Vjp &v) {
+template <typename DotOp, typename BwdWeightOp>
+static void groupedDotRule(DotOp op, Vjp &v) {
   Value x = op.getInput(), w = op.getWeight(), ends = op.getEnds();
   Value g = v.castTo(v.g, Vjp::typeOf(x).getElementType());
   if (v.needs(x))
-    v.add(x, v.make<GroupedDotOp>(x.getType(), g, w, ends,
-                                  3 - int64_t(op.getContract())));
+    v.add(x, v.make<DotOp>(x.getType(), g, w, ends,
+                           3 - int64_t(op.getContract())));
   if (v.needs(w)) {
     bool isPlain = op.getContract() == 1;
-    v.add(w, v.make<GroupedDotBwdWeightOp>(w.getType(), isPlain ? x : g,
-                                           isPlain ? g : x, ends));
+    v.add(w, v.make<BwdWeightOp>(w.getType(), isPlain ? x : g, isPlain ? g : x,
+                                 ends));
   }
 }
 
@@ -152,7 +154,14 @@ void hone::addNamedRules(RuleTable &t) {
   t.add<ConvOp>(convRule);
   t.add<ConvBwdInputOp>(convBwdInputRule);
   t.add<MaxPoolOp>(maxPoolRule);
-  t.add<GroupedDotOp>(groupedDotRule);
+  t.add<GroupedDotOp>(groupedDotRule<GroupedDotOp, GroupedDotBwdWeightOp>);
+  t.add<dist::BlockGroupedDotOp>(
+      groupedDotRule<dist::BlockGroupedDotOp,
+                     dist::BlockGroupedDotBwdWeightOp>);
+  t.add<dist::BlockEmbeddingOp>([](dist::BlockEmbeddingOp op, Vjp &v) {
+    v.add(op.getTable(), v.make<dist::BlockEmbeddingBwdOp>(
+                             op.getTable().getType(), v.g, op.getIds()));
+  });
   t.add<TakeAlongOp>(takeAlongRule);
   t.add<PutAlongOp>(putAlongRule);
   t.add<GeluOp>([](GeluOp op, Vjp &v) {

@@ -55,7 +55,9 @@ bool DistCase::runPasses(ModuleOp module, StringRef passes) {
 
 bool DistCase::partition() {
   partitioned = global->clone();
-  return runPasses(*partitioned, "dist-propagate,dist-partition,dist-verify");
+  return runPasses(
+      *partitioned,
+      "dist-propagate,dist-partition,dist-verify,dist-lower-blocks");
 }
 
 std::string DistCase::verifyAfter(llvm::function_ref<void(func::FuncOp)> edit) {

@@ -211,6 +211,52 @@ static std::vector<OpText> sums() {
   };
 }
 
+/// Ops on blocks of rows, with two experts in each of six groups. Blocks 0 have
+/// no rows, others some that belong to no expert.
+static std::vector<OpText> blocks() {
+  const std::string rows = "tensor<6x6x5x24xf32>",
+                    made = "tensor<6x6x5x36xf32>", ids = "tensor<6x6x5xi64>",
+                    shared = "tensor<12x6x24xf32>",
+                    own = "tensor<6x6x8x24xf32>", w = "tensor<12x24x36xf32>",
+                    e = "tensor<6x6x2xi64>";
+  const std::string ends = "%i = hone.iota dim 1 : " + e +
+                           "\n%two = hone.constant dense<2> : " + e +
+                           "\n%m = hone.min %i, %two : " + e +
+                           "\n%e = hone.cumsum %m dim 2 : " + e + "\n";
+  return {
+      {"block_embedding",
+       {shared, ids},
+       {rows},
+       "%r = dist.block_embedding %0, %1 : " + shared + ", " + ids + " -> " +
+           rows},
+      {"block_embedding_of_groups",
+       {own, ids},
+       {rows},
+       "%r = dist.block_embedding %0, %1 : " + own + ", " + ids + " -> " +
+           rows},
+      {"block_embedding_bwd",
+       {rows, ids},
+       {shared},
+       "%r = dist.block_embedding_bwd %0, %1 : " + rows + ", " + ids + " -> " +
+           shared},
+      {"block_embedding_bwd_of_groups",
+       {rows, ids},
+       {own},
+       "%r = dist.block_embedding_bwd %0, %1 : " + rows + ", " + ids + " -> " +
+           own},
+      {"block_grouped_dot",
+       {rows, w},
+       {made},
+       ends + "%r = dist.block_grouped_dot %0, %1, %e contract 1 : " + rows +
+           ", " + w + ", " + e + " -> " + made},
+      {"block_grouped_dot_bwd_weight",
+       {rows, made},
+       {w},
+       ends + "%r = dist.block_grouped_dot_bwd_weight %0, %1, %e : " + rows +
+           ", " + made + ", " + e + " -> " + w},
+  };
+}
+
 /// Convolutions, pooling, orders, and elements picked and placed by index.
 static std::vector<OpText> windows() {
   const std::string x = "tensor<12x6x24xf32>", w = "tensor<3x24x36xf32>",
@@ -408,7 +454,7 @@ static std::vector<OpText> rotationsAndLosses() {
 
 std::vector<OpText> test::ops() {
   std::vector<OpText> all;
-  for (auto family : {moves, sums, windows, layers, rotationsAndLosses})
+  for (auto family : {moves, sums, blocks, windows, layers, rotationsAndLosses})
     llvm::append_range(all, family());
   return all;
 }

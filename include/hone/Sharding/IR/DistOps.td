@@ -4,6 +4,7 @@
 #define HONE_SHARDING_IR_DISTOPS_TD
 
 include "hone/Sharding/IR/DistAttrs.td"
+include "hone/Sharding/IR/DistBlockOps.td"
 include "hone/Sharding/IR/DistInterfaces.td"
 include "hone/IR/HoneInterfaces.td"
 include "hone/IR/HoneOpBase.td"
