@@ -203,6 +203,13 @@ void hone::buildPrecisionPhase(OpPassManager &manager,
 
 void hone::buildAutodiffPhase(OpPassManager &manager,
                               const PipelineOptions &options) {
+  // Before gradients are made of the ops that it replaces.
+  const std::string &mesh = options.ranks.mesh;
+  DistBlockExpertsOptions blocks;
+  blocks.groups = dist::sizeOfAxis(mesh, "ep");
+  blocks.blocks = dist::batchRanks(mesh);
+  if (!mesh.empty() && blocks.groups * blocks.blocks != 1)
+    manager.addPass(createDistBlockExperts(blocks));
   // Before, so that the gradient of what is handed on is handed back.
   if (options.ranks.stages > 1)
     manager.addPass(createDistAssignStages({options.ranks.stages}));
@@ -255,6 +262,7 @@ static void addPartitionPasses(OpPassManager &manager,
   partition.report = options.report;
   manager.addPass(createDistPartition(partition));
   manager.addPass(createDistVerify());
+  manager.addPass(createDistLowerBlocks());
   manager.addPass(createDistLowerCollectives());
   addOptional(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.

@@ -129,6 +129,7 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     |---|---|
     | `rep`, `dp` | the batch, dimension 0 of inputs; parameters and their state are replicated |
     | `fs` | the batch, and state by the option `fsdp` (next table) |
+    | `ep` | the batch, and the experts of weights that `dist.block_grouped_dot` reads |
     | `cp` | the positions of sequences, in two runs per rank (`snake`); parameters and their state are replicated |
     | `tp` | features between weights, heads, the vocabulary; with `sequence` also the positions between these |
 

@@ -4,6 +4,7 @@
 
 #include "Annotations.h"
 #include "ContextParallel.h"
+#include "Sharding/Experts/ExpertParallel.h"
 #include "StateDims.h"
 #include "TensorParallel.h"
 #include "hone/Sharding/Propagate/Recipe.h"
@@ -49,6 +50,7 @@ private:
   LogicalResult readLevel();
   LogicalResult readPositions();
   LogicalResult readFeatures();
+  LogicalResult readExperts();
   void findMasters();
   LogicalResult annotate(func::FuncOp func);
   void scatterGradients(func::FuncOp func);
@@ -75,12 +77,14 @@ private:
   SmallVector<StringAttr> sumAxes;
   /// Axis tp, or the two that it is made of; empty: the mesh has none.
   SmallVector<StringAttr> tensorAxes;
-  StringAttr stateAxis; ///< null: the mesh has none
+  StringAttr stateAxis;  ///< null: the mesh has none
+  StringAttr expertAxis; ///< null: the mesh has none
   int64_t batchParts = 1, stateParts = 1;
   int64_t positions = 0; ///< of a sequence, where an axis divides them
   int level = 3;
   bool isKept = false; ///< what is gathered stays for the backward part
   FeatureShards features;
+  llvm::StringSet<> experts; ///< parameters with a matrix for each expert
   bool isSequenceDivided = false;
   bool isByHeads = false;           ///< attention, along the axis of positions
   std::optional<Annotations> given; ///< a user's, in place of a recipe
@@ -134,7 +138,8 @@ LogicalResult DistAnnotate::readGiven() {
 
 LogicalResult DistAnnotate::readRecipe() {
   return failure(failed(readMesh()) || failed(readLevel()) ||
-                 failed(readPositions()) || failed(readFeatures()));
+                 failed(readPositions()) || failed(readFeatures()) ||
+                 failed(readExperts()));
 }
 
 LogicalResult DistAnnotate::readMesh() {
@@ -180,10 +185,18 @@ LogicalResult DistAnnotate::readMesh() {
     }
     inputAxes.batch.push_back(nameAttr);
     batchParts *= size;
+    if (name == "ep")
+      expertAxis = nameAttr;
     if (name == "fs") {
       stateAxis = nameAttr;
       stateParts = size;
     }
+  }
+  // A block of tokens, divided along the others, is divided along ep: each of
+  // its experts needs all of it.
+  if (expertAxis) {
+    llvm::erase(inputAxes.batch, expertAxis);
+    inputAxes.batch.push_back(expertAxis);
   }
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   auto op = builder.create<MeshOp>(module.getLoc(), "mesh",
@@ -265,6 +278,19 @@ LogicalResult DistAnnotate::readFeatures() {
   return success();
 }
 
+LogicalResult DistAnnotate::readExperts() {
+  if (!expertAxis)
+    return success();
+  FailureOr<func::FuncOp> reader = findReader();
+  if (failed(reader))
+    return failure();
+  FailureOr<llvm::StringSet<>> found = findExperts(*reader, expertAxis);
+  if (failed(found))
+    return failure();
+  experts = std::move(*found);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
@@ -341,6 +367,8 @@ SmallVector<DimAttr> DistAnnotate::parameterDims(StringRef name, StringRef kind,
   auto divided = features.find(parameterOf(name, kind));
   if (divided != features.end() && divided->second.size() == dims.size())
     dims = divided->second;
+  if (experts.contains(parameterOf(name, kind)))
+    dims[0] = dimOf(&getContext(), expertAxis);
   // Parts of the outermost dimension lie side by side.
   for (auto [dim, size] : llvm::enumerate(shape))
     if (isDivided(name, kind) && dims[dim].getAxes().empty() && size != 0 &&
@@ -473,6 +501,9 @@ void DistAnnotate::scatterGradients(func::FuncOp func) {
 
 LogicalResult DistAnnotate::constrain(func::FuncOp func) {
   scatterGradients(func);
+  ArrayRef<StringAttr> blockAxes = inputAxes.batch;
+  divideBlocks(func, expertAxis ? blockAxes.drop_back() : blockAxes,
+               expertAxis ? ArrayRef(expertAxis) : ArrayRef<StringAttr>());
   if (isByHeads)
     divideHeads(func, inputAxes, tensorAxes);
   if (!sequence)

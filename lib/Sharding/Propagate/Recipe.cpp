@@ -25,13 +25,13 @@ llvm::Expected<AxisText> hone::dist::parseAxis(StringRef text) {
   auto [name, rest] = text.split('=');
   auto [number, link] = rest.split('@');
   AxisText axis = {name, 0, link};
-  if (llvm::is_contained({"pp", "rep", "dp", "fs", "cp", "tp"}, name) &&
+  if (llvm::is_contained({"pp", "rep", "dp", "fs", "ep", "cp", "tp"}, name) &&
       !number.getAsInteger(10, axis.size) && axis.size >= 1 &&
       rest.contains('@') == !link.empty())
     return axis;
-  return wrong(text,
-               "an axis pp, rep, dp, fs, cp or tp with its size, as fs=4 or "
-               "fs=4@nvlink");
+  return wrong(
+      text, "an axis pp, rep, dp, fs, ep, cp or tp with its size, as fs=4 or "
+            "fs=4@nvlink");
 }
 
 int64_t hone::dist::sizeOfAxis(StringRef mesh, StringRef name) {
@@ -39,6 +39,11 @@ int64_t hone::dist::sizeOfAxis(StringRef mesh, StringRef name) {
     if (text.split('=').first == name)
       return llvm::cantFail(parseAxis(text)).size;
   return 1;
+}
+
+int64_t hone::dist::batchRanks(StringRef mesh) {
+  return sizeOfAxis(mesh, "rep") * sizeOfAxis(mesh, "dp") *
+         sizeOfAxis(mesh, "fs");
 }
 
 namespace {
@@ -62,14 +67,15 @@ private:
   StringRef level;             // as it is written: "fsdp=zero2"
   StringRef context;           // as it is written: "cp-heads"
   Recipe recipe;
-  bool isReplicated = false; // ddp was asked for
+  bool isReplicated = false;   // ddp was asked for
+  bool dividesExperts = false; // ep was
 };
 } // namespace
 
 /// Where an axis stands in a mesh: those that exchange most are innermost.
 static size_t placeOf(StringRef axis) {
-  static constexpr llvm::StringLiteral names[] = {"pp", "rep", "dp",
-                                                  "fs", "cp",  "tp"};
+  static constexpr llvm::StringLiteral names[] = {"pp", "rep", "dp", "fs",
+                                                  "ep", "cp",  "tp"};
   return llvm::find(names, axis.split('=').first) - std::begin(names);
 }
 
@@ -86,6 +92,10 @@ Error RecipeReader::readAxis(StringRef text) {
 Error RecipeReader::readWord(StringRef text) {
   if (text == "sp") {
     recipe.sequence = true;
+    return Error::success();
+  }
+  if (text == "ep") {
+    dividesExperts = true;
     return Error::success();
   }
   if (text == "ddp") {
@@ -106,9 +116,10 @@ Error RecipeReader::readWord(StringRef text) {
   named.consume_front("fsdp=");
   if (!llvm::is_contained(levelsOfState(), named)) {
     if (!text.contains('=') || text.starts_with("fsdp"))
-      return wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
-                             ", sp, cp, cp-gather, cp-heads or an axis with "
-                             "its size");
+      return wrong(text,
+                   "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
+                       ", ep, sp, cp, cp-gather, cp-heads or an axis with "
+                       "its size");
     if (Error error = readAxis(text))
       return error;
     auto *last = std::prev(axes.end());
@@ -129,13 +140,16 @@ Error RecipeReader::check(StringRef words) const {
   bool isDivided = has("fs") || !recipe.fsdp.empty();
   if (isReplicated && isDivided)
     return wrong("ddp", "no axis fs and no zero with it");
-  if (axes.empty() && (isReplicated || !recipe.fsdp.empty() ||
-                       recipe.sequence || !recipe.context.empty()))
+  if (axes.empty() &&
+      (isReplicated || !recipe.fsdp.empty() || recipe.sequence ||
+       !recipe.context.empty() || dividesExperts))
     return wrong(words, "a mesh, as dp=2,tp=2");
   if (recipe.sequence && !has("tp"))
     return wrong("sp", "an axis tp, which divides positions, as tp=2");
   if (!recipe.context.empty() && !has("cp"))
     return wrong(context, "an axis cp, which divides positions, as cp=2");
+  if (dividesExperts && !has("ep"))
+    return wrong("ep", "an axis ep, which divides experts, as ep=2");
   if (!recipe.fsdp.empty() && !has("fs") && !has("dp"))
     return wrong(level, "an axis fs or dp, which divides state, as fs=2");
   return Error::success();

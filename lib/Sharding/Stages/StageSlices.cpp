@@ -175,8 +175,9 @@ BoundaryShardings dist::findBoundaryShardings(const CutFunction &accumulate) {
     SmallVector<DimAttr> dims;
     for (DimAttr dim : cast<ShardingAttr>(shardings[0]).getDims())
       dims.push_back(DimAttr::get(func.getContext(), dim.getAxes(),
-                                  dim.getCuts(), /*isOpen=*/false,
-                                  /*priority=*/0, /*source=*/{}));
+                                  dim.getCuts(), dim.getSnake(),
+                                  /*isOpen=*/false, /*priority=*/0,
+                                  /*source=*/{}));
     found[boundary.getTo()] =
         ShardingAttr::get(func.getContext(), dims, {}, ReduceKind::sum);
   }

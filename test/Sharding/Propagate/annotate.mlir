@@ -28,7 +28,7 @@
 // DDP: dist.mesh @mesh [<"dp" = 8>]
 // DDP: tensor<64x256xf32> {dist.sharding = #dist.sharding<{}, {}>, hone.fqn = "w.m"
 // BATCH: error: input 'tokens' has 8 rows, expected a multiple of 3, the ranks that share the batch; the exported batch is that of all ranks together
-// AXIS: error: mesh has axis 'xp=2': expected an axis pp, rep, dp, fs, cp or tp with its size, as fs=4 or fs=4@nvlink
+// AXIS: error: mesh has axis 'xp=2': expected an axis pp, rep, dp, fs, ep, cp or tp with its size, as fs=4 or fs=4@nvlink
 // STAGES: error: mesh has axis pp of 2 ranks, expected a module that dist-assign-stages has cut, before hone-autodiff
 // LINK: error: 'dist.mesh' op has axis 'fs' over 'foo', expected host, net, nvlink or pcie
 // LINK-NOT: error:

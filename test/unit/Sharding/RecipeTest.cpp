@@ -33,6 +33,15 @@ TEST(Recipe, SaysHowAttentionGetsPositions) {
   EXPECT_EQ(read("", "cp-heads,tp=2,cp=4").mesh, "cp=4,tp=2");
 }
 
+TEST(Recipe, DividesExpertsAlongEp) {
+  EXPECT_EQ(read("dp=2,ep=4", "ep").mesh, "dp=2,ep=4");
+  EXPECT_EQ(read("tp=2", "ep=4,ep,fs=2").mesh, "fs=2,ep=4,tp=2");
+  EXPECT_EQ(sizeOfAxis("dp=2,ep=4,tp=8", "ep"), 4);
+  EXPECT_EQ(sizeOfAxis("dp=2", "ep"), 1);
+  EXPECT_EQ(batchRanks("rep=3,fs=2,ep=4,tp=8"), 6);
+  EXPECT_EQ(batchRanks(""), 1);
+}
+
 TEST(Recipe, RefusesTwoLevels) {
   llvm::Expected<Recipe> recipe = parseRecipe("fs=2", "zero3,zero3-keep");
   ASSERT_FALSE(bool(recipe));
@@ -68,4 +77,10 @@ TEST(Recipe, PutsAxesInTheirPlaces) {
   EXPECT_EQ(read("tp=2,dp=2", "rep=3").mesh, "rep=3,tp=2,dp=2");
   EXPECT_EQ(read("tp=2,dp=2", "fs=3").mesh, "fs=3,tp=2,dp=2");
   EXPECT_EQ(read("tp=2", "zero1,dp=4").mesh, "fs=4,tp=2");
+}
+
+TEST(Recipe, RefusesExpertsWithoutAnAxis) {
+  EXPECT_EQ(messageOf("dp=2", "ep"),
+            "'ep': expected an axis ep, which divides experts, as ep=2");
+  EXPECT_EQ(messageOf("", "ep"), "'ep': expected a mesh, as dp=2,tp=2");
 }

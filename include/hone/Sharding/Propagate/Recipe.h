@@ -13,7 +13,7 @@ namespace hone::dist {
 
 /// An axis of a mesh as it is written: "fs=4@nvlink".
 struct AxisText {
-  llvm::StringRef name; ///< pp, rep, dp, fs, cp or tp
+  llvm::StringRef name; ///< pp, rep, dp, fs, ep, cp or tp
   int64_t size;         ///< at least 1
   llvm::StringRef link; ///< empty: by position
 };
@@ -22,6 +22,9 @@ llvm::Expected<AxisText> parseAxis(llvm::StringRef text);
 
 /// The size of axis `name` in `mesh`, axes that parseAxis reads; 1 without one.
 int64_t sizeOfAxis(llvm::StringRef mesh, llvm::StringRef name);
+
+/// How many ranks of `mesh` share the batch, apart from those along axis ep.
+int64_t batchRanks(llvm::StringRef mesh);
 
 /// What axis fs divides, in words: "zero1" to "zero3", "zero3-keep".
 llvm::ArrayRef<llvm::StringLiteral> levelsOfState();
@@ -44,14 +47,15 @@ struct Recipe {
 ///                    what axis fs divides besides the batch; fsdp is zero3
 ///   zero3-keep       zero3, but what is gathered stays for the backward part
 ///   sp               sequence parallel: axis tp divides positions too
+///   ep               experts: axis ep divides them, and the batch too
 ///   cp, cp-gather, cp-heads
 ///                    how attention gets the positions that axis cp divides;
 ///                    cp chooses
 ///   AXIS=SIZE[@LINK] an axis that `mesh` does not have: before the first
 ///                    of its axes that belongs further in
 ///
-/// Axes are, from the outermost, pp, rep, dp, fs, cp and tp; with zeroN or fsdp
-/// and no axis fs, dp is it. A wrong word is an error that quotes it.
+/// Axes are, from the outermost, pp, rep, dp, fs, ep, cp and tp; with zeroN or
+/// fsdp and no axis fs, dp is it. A wrong word is an error that quotes it.
 llvm::Expected<Recipe> parseRecipe(llvm::StringRef mesh,
                                    llvm::StringRef recipe);
 
