@@ -5,6 +5,7 @@
 #include "Compilation.h"
 #include "ModuleText.h"
 #include "hone/Analysis/Cost/StepFlops.h"
+#include "hone/Analysis/Pipeline/StageSchedule.h"
 #include "hone/Pipelines/Plugins.h"
 #include "hone/Report/DryRun.h"
 #include "hone/Target/CPU/MachineCode.h"
@@ -184,17 +185,25 @@ Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
   if (!options.report.empty())
     return makeError("--report: describes one program, of a mesh without axis "
                      "'pp'; expected --dry-run, which prints each stage");
-  if (cluster)
-    return makeError("--cluster: estimates a mesh without axis 'pp', expected "
-                     "none of a pipeline");
+  mlir::FailureOr<pipeline::Schedule> schedule =
+      pipeline::readStageSchedule(*module);
+  if (failed(schedule))
+    return alreadyPrinted();
   TargetDescription target = *getTarget(*module);
   MachineModel machine = assumedMachine();
-  target.hasNarrowUnits = machine.bf16Factor > 1;
-  machine.memoryBytes = 0; // ranks may share a machine
+  target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
+  if (cluster)
+    useCluster(machine, *cluster, options.cluster);
+  else if (!options.isCuda)
+    machine.memoryBytes = 0; // ranks may share a machine
   std::vector<Summary> stages;
-  for (plan::ProgramOp program : programs)
+  for (plan::ProgramOp program : programs) {
     stages.push_back(summarize(program, microBatches(), target));
-  printDryRun(stages, machine);
+    stages.back().modelFlops = modelFlops;
+  }
+  PipelineSummary step =
+      summarizePipeline(programs, stages, std::move(*schedule), machine);
+  printDryRun(stages, step, machine);
   return Error::success();
 }
 

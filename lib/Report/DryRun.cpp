@@ -154,28 +154,21 @@ void hone::report::printDryRun(const Summary &summary,
 }
 
 void hone::report::printDryRun(llvm::ArrayRef<Summary> stages,
+                               const PipelineSummary &step,
                                const MachineModel &machine) {
   llvm::raw_ostream &out = llvm::outs();
   out << formatv("model            {0}\n", stages.front().model);
-  double flops = 0;
   for (const Summary &stage : stages) {
     out << formatv("stage {0} of {1}\n", *stage.stage, stages.size());
     printMemory(out, stage, machine);
     printWork(out, stage);
     for (const StageMessages &sent : stage.messages)
-      out << formatv("sent to stage {0}  {1} of {2}, {3} per step\n",
+      out << formatv("sent to stage {0}  {1} of {2}, {3} per step, {4:F3} ms "
+                     "each\n",
                      sent.stage, formatBytes(sent.bytes), sent.value,
-                     sent.count);
-    out << formatv("estimated work   {0:F2} ms per step\n",
-                   estimateStep(stage, machine) * 1e3);
-    flops += double(stage.flopsPerStep());
+                     sent.count, sent.seconds * 1e3);
+    printTraffic(out, collectTraffic(stage));
   }
-  // Ranks of a stage do the same.
-  int64_t ranks = stages.front().mesh ? stages.front().mesh->numRanks() : 1;
-  int64_t perStage = ranks / int64_t(stages.size());
-  out << formatv("pipeline         {0} stages, {1} rank{2} each\n",
-                 stages.size(), perStage, perStage == 1 ? "" : "s");
-  out << formatv("FLOPs of ranks   {0:E3} per step\n",
-                 flops * double(perStage));
+  printPipeline(out, step, stages, machine);
   out << "assumed machine  " << describeMachine(machine) << '\n';
 }

@@ -146,6 +146,12 @@ hone::report::estimateSpans(const Summary &summary,
   return spans;
 }
 
+double hone::report::estimateFunction(StringRef function,
+                                      const Summary &summary,
+                                      const MachineModel &machine) {
+  return runTimeline(runOf(function, summary, machine).events).total();
+}
+
 TimelineSeconds hone::report::estimateTimeline(const Summary &summary,
                                                const MachineModel &machine) {
   TimelineSeconds total;

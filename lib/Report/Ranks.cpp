@@ -38,14 +38,14 @@ static std::string describeAxis(const Mesh &mesh, unsigned axis) {
   return link.empty() ? text : text + " (" + link + ")";
 }
 
-static std::string describeMesh(const Mesh &mesh) {
+std::string hone::report::describeMesh(const Mesh &mesh) {
   std::string text;
   for (unsigned axis = 0; axis != mesh.numAxes(); ++axis)
     text += (axis ? ", " : "") + describeAxis(mesh, axis);
   return text;
 }
 
-static std::vector<TrafficRow> collectTraffic(const Summary &summary) {
+std::vector<TrafficRow> hone::report::collectTraffic(const Summary &summary) {
   std::map<std::pair<std::string, std::string>, TrafficRow> rows;
   for (const Launch &launch : summary.launches) {
     int64_t times = summary.timesPerStep(launch.function);
@@ -185,17 +185,27 @@ JobSummary hone::report::summarizeJob(const Summary &summary,
   return job;
 }
 
-static double tokensPerSecond(const JobSummary &job) {
-  return job.seconds > 0 ? double(job.tokens) / job.seconds : 0;
+void hone::report::printTraffic(llvm::raw_ostream &out,
+                                llvm::ArrayRef<TrafficRow> traffic) {
+  out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12}\n", "collectives", "axes",
+                 "count", "sent", "ms");
+  for (const TrafficRow &row : traffic)
+    out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12:F3}\n", row.kind, row.axes,
+                   row.count, formatBytes(row.bytes), row.seconds * 1e3);
+}
+
+void hone::report::printThroughput(llvm::raw_ostream &out, int64_t tokens,
+                                   double seconds, double utilization) {
+  out << "throughput       ";
+  if (tokens != 0)
+    out << formatv("{0:F0} tokens/s, ",
+                   seconds > 0 ? double(tokens) / seconds : 0);
+  out << formatv("MFU {0:F1} %\n", 100 * utilization);
 }
 
 void hone::report::printJob(llvm::raw_ostream &out, const JobSummary &job) {
   out << formatv("ranks            {0}: {1}\n", job.ranks, job.mesh);
-  out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12}\n", "collectives", "axes",
-                 "count", "sent", "ms");
-  for (const TrafficRow &row : job.traffic)
-    out << formatv("  {0,-22}{1,-14}{2,7}{3,14}{4,12:F3}\n", row.kind, row.axes,
-                   row.count, formatBytes(row.bytes), row.seconds * 1e3);
+  printTraffic(out, job.traffic);
   out << formatv("exposed          {0:F3} ms of the step",
                  job.exposedSeconds() * 1e3);
   StringRef separator = ": ";
@@ -203,10 +213,8 @@ void hone::report::printJob(llvm::raw_ostream &out, const JobSummary &job) {
     out << separator << formatv("{0} {1:F3}", axes, seconds * 1e3);
     separator = ", ";
   }
-  out << "\nthroughput       ";
-  if (job.tokens != 0)
-    out << formatv("{0:F0} tokens/s, ", tokensPerSecond(job));
-  out << formatv("MFU {0:F1} %\n", 100 * job.utilization);
+  out << '\n';
+  printThroughput(out, job.tokens, job.seconds, job.utilization);
   if (!job.advice.empty())
     out << "advice           " << job.advice << '\n';
 }

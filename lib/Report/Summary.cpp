@@ -128,7 +128,12 @@ static int64_t countTokens(plan::ProgramOp program, const Summary &summary) {
 }
 
 /// What a step of a stage sends, in the order of its list.
-static std::vector<StageMessages> readMessages(plan::ProgramOp program) {
+static std::vector<StageMessages> readMessages(plan::ProgramOp program,
+                                               const Summary &summary) {
+  if (!summary.stage)
+    return {};
+  const dist::Mesh &mesh = *summary.mesh;
+  dist::Group link = mesh.group({*mesh.find(dist::stageAxis)});
   llvm::StringMap<int64_t> bytes; // of the arguments
   for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
     bytes[(argument.getKind() + " " + argument.getFqn()).str()] =
@@ -145,7 +150,10 @@ static std::vector<StageMessages> readMessages(plan::ProgramOp program) {
         return known.value == value && known.stage == stage;
       });
       if (found == messages.end())
-        found = messages.insert(found, {value, stage, bytes.at(value)});
+        found = messages.insert(
+            found, {value, stage, bytes.at(value),
+                    dist::secondsOf(dist::CollectiveKind::shift, link,
+                                    double(bytes.at(value)))});
       ++found->count;
     }
   return messages;
@@ -307,7 +315,7 @@ Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
   summary.tokens = countTokens(program, summary);
   if (auto stage = program.getStage())
     summary.stage = int64_t(*stage);
-  summary.messages = readMessages(program);
+  summary.messages = readMessages(program, summary);
   MemoryTimeline timeline(program);
   summary.memory = readMemory(program, timeline);
   PassFinder passes(program);

@@ -3,7 +3,7 @@
 #ifndef HONE_REPORT_DRYRUN_H
 #define HONE_REPORT_DRYRUN_H
 
-#include "hone/Report/Ranks.h"
+#include "hone/Report/Pipeline.h"
 
 namespace hone::report {
 
@@ -12,9 +12,10 @@ namespace hone::report {
 void printDryRun(const Summary &summary, const MachineModel &machine,
                  const JobSummary *job);
 
-/// Prints memory, FLOPs and messages of each stage of a pipeline, and what a
-/// step takes in all.
-void printDryRun(llvm::ArrayRef<Summary> stages, const MachineModel &machine);
+/// Prints memory, FLOPs and messages of each stage of a pipeline, and `step`,
+/// of all of them.
+void printDryRun(llvm::ArrayRef<Summary> stages, const PipelineSummary &step,
+                 const MachineModel &machine);
 
 } // namespace hone::report
 

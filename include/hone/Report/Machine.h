@@ -59,6 +59,10 @@ std::string describeMachine(const MachineModel &machine);
 /// that of the collective alone.
 double estimateSeconds(const Launch &launch, const MachineModel &machine);
 
+/// Seconds of one run of `function`, with the collectives that it waits for.
+double estimateFunction(llvm::StringRef function, const Summary &summary,
+                        const MachineModel &machine);
+
 /// Work and exposed collectives of one step, all micro-batches, by the channels
 /// of `summary`.
 hone::TimelineSeconds estimateTimeline(const Summary &summary,

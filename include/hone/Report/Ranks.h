@@ -34,7 +34,18 @@ struct JobSummary {
 /// What follows from the plan of one rank on `machine`; the program has a mesh.
 JobSummary summarizeJob(const Summary &summary, const MachineModel &machine);
 
-/// Lines of the dry run.
+/// "rep=2 (net), fs=4 (nvlink)": the axes with their links.
+std::string describeMesh(const hone::dist::Mesh &mesh);
+
+/// What a rank sends to others of its program in a step, most seconds first.
+std::vector<TrafficRow> collectTraffic(const Summary &summary);
+
+// Lines of the dry run.
+/// A row for each of `traffic`.
+void printTraffic(llvm::raw_ostream &out, llvm::ArrayRef<TrafficRow> traffic);
+/// The rate of a step of `seconds`; without `tokens`, its utilization alone.
+void printThroughput(llvm::raw_ostream &out, int64_t tokens, double seconds,
+                     double utilization);
 void printJob(llvm::raw_ostream &out, const JobSummary &job);
 
 } // namespace hone::report

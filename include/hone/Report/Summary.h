@@ -29,6 +29,7 @@ struct StageMessages {
   std::string value; ///< "boundary stage1": kind and name of the argument
   int64_t stage;     ///< the other
   int64_t bytes;     ///< of one
+  double seconds;    ///< of one, alone on its link
   int64_t count = 0; ///< in a step
 };
 

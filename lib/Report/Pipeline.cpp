@@ -1,0 +1,183 @@
+//===- Pipeline.cpp - A step of the stages of a pipeline ------------------===//
+
+#include "hone/Report/Pipeline.h"
+
+#include "hone/Analysis/Pipeline/StageActions.h"
+#include "hone/Sharding/IR/Dist.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace hone;
+using namespace hone::report;
+using hone::pipeline::ActionKind;
+using hone::pipeline::Channel;
+using hone::pipeline::ChunkSeconds;
+using hone::pipeline::ChunkWindows;
+using hone::pipeline::Payload;
+using hone::pipeline::Schedule;
+using hone::pipeline::WindowClass;
+using llvm::ArrayRef;
+using llvm::formatv;
+using llvm::StringRef;
+
+double PipelineSummary::total() const {
+  return timeline.makespan + *llvm::max_element(updates);
+}
+
+double PipelineSummary::work(size_t stage) const {
+  return timeline.ranks[stage].busy + updates[stage];
+}
+
+//===----------------------------------------------------------------------===//
+// Seconds
+//===----------------------------------------------------------------------===//
+
+static bool hasFunction(const Summary &stage, StringRef name) {
+  return llvm::any_of(stage.launches, [&](const Launch &launch) {
+    return launch.function == name;
+  });
+}
+
+/// Of a stage that runs @accumulate, a third is forward by convention: nothing
+/// is sent between its parts, so that no other time depends on it.
+static ChunkSeconds secondsOf(const Summary &stage,
+                              const MachineModel &machine) {
+  bool joinsParts = hasFunction(stage, "accumulate");
+  auto take = [&](ActionKind kind) {
+    StringRef name = pipeline::functionOf(kind, joinsParts);
+    return estimateFunction(name, stage, machine);
+  };
+  ChunkSeconds seconds;
+  seconds.forward = take(ActionKind::Forward);
+  seconds.backward = take(ActionKind::Backward);
+  seconds.backwardInput = take(ActionKind::BackwardInput);
+  seconds.backwardWeight = take(ActionKind::BackwardWeight);
+  if (joinsParts) {
+    double both = seconds.forward;
+    seconds.forward = both / 3;
+    seconds.backward = seconds.backwardInput = both - seconds.forward;
+  }
+  return seconds;
+}
+
+/// Seconds of a message of `channel`, which `sender` sends.
+static double secondsOf(const Channel &channel, const Summary &sender) {
+  std::string name = channel.payload == Payload::Activation
+                         ? dist::stageName(channel.destination)
+                         : dist::gradientName(channel.source);
+  std::string value = (kind::boundary + " " + name).str();
+  for (const StageMessages &sent : sender.messages)
+    if (sent.value == value)
+      return sent.seconds;
+  llvm_unreachable("a stage sends over each of its channels");
+}
+
+//===----------------------------------------------------------------------===//
+// The timeline
+//===----------------------------------------------------------------------===//
+
+/// How many instances of a boundary `program` has.
+static int instancesOf(plan::ProgramOp program, const std::string &name) {
+  for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
+    if (argument.getKind() == kind::boundary && argument.getFqn() == name)
+      return int(argument.getWindow());
+  return 0;
+}
+
+/// As the plan has them, where actions wait for sends.
+static std::vector<ChunkWindows> readWindows(ArrayRef<plan::ProgramOp> programs,
+                                             const Schedule &schedule) {
+  std::vector<ChunkWindows> windows = pipeline::countWindows(schedule);
+  for (auto [stage, program] : llvm::enumerate(programs)) {
+    windows[stage][WindowClass::ActivationOut] =
+        instancesOf(program, dist::stageName(stage + 1));
+    windows[stage][WindowClass::GradientOut] =
+        instancesOf(program, dist::gradientName(stage));
+  }
+  return windows;
+}
+
+PipelineSummary
+hone::report::summarizePipeline(ArrayRef<plan::ProgramOp> programs,
+                                ArrayRef<Summary> stages, Schedule schedule,
+                                const MachineModel &machine) {
+  int last = int(programs.size()) - 1;
+  // As hone-join-stages does.
+  if (hasFunction(stages.back(), "accumulate"))
+    llvm::cantFail(pipeline::joinParts(
+        schedule, last,
+        instancesOf(programs.back(), dist::stageName(last)) > 1));
+  PipelineSummary step;
+  for (const Summary &stage : stages) {
+    step.seconds.chunks.push_back(secondsOf(stage, machine));
+    step.updates.push_back(estimateFunction("update", stage, machine));
+  }
+  for (const Channel &channel : schedule.channels)
+    step.seconds.messages.push_back(secondsOf(channel, stages[channel.source]));
+  step.timeline = pipeline::runSchedule(schedule, step.seconds,
+                                        readWindows(programs, schedule));
+  step.schedule = std::move(schedule);
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// In words
+//===----------------------------------------------------------------------===//
+
+/// A row per stage: milliseconds of a micro-batch, of the update, and of a
+/// step. Where both parts are one function, one number is below both.
+static void printStages(llvm::raw_ostream &out, const PipelineSummary &step,
+                        ArrayRef<Summary> stages) {
+  bool splits = step.schedule.splitsBackward();
+  out << formatv("  {0,-10}{1,11}{2,11}{3}{4,11}{5,11}{6,11}{7,11}\n",
+                 "stage, ms", "forward", "backward",
+                 splits ? "    weights" : "", "update", "work", "idle",
+                 "messages");
+  for (auto [stage, rank] : llvm::enumerate(step.timeline.ranks)) {
+    const ChunkSeconds &once = step.seconds.chunks[stage];
+    double backward = splits ? once.backwardInput : once.backward;
+    if (hasFunction(stages[stage], "accumulate"))
+      out << formatv("  {0,-10}{1,22:F3}", stage,
+                     (once.forward + backward) * 1e3);
+    else
+      out << formatv("  {0,-10}{1,11:F3}{2,11:F3}", stage, once.forward * 1e3,
+                     backward * 1e3);
+    if (splits)
+      out << formatv("{0,11:F3}", once.backwardWeight * 1e3);
+    out << formatv("{0,11:F3}{1,11:F3}{2,11:F3}{3,11:F3}\n",
+                   step.updates[stage] * 1e3, step.work(stage) * 1e3,
+                   step.timeline.idle(int(stage)) * 1e3, rank.exposed * 1e3);
+  }
+}
+
+void hone::report::printPipeline(llvm::raw_ostream &out,
+                                 const PipelineSummary &step,
+                                 ArrayRef<Summary> stages,
+                                 const MachineModel &machine) {
+  const Summary &first = stages.front();
+  const dist::Mesh &mesh = *first.mesh;
+  out << formatv("ranks            {0}: {1}\n", mesh.numRanks(),
+                 describeMesh(mesh));
+  out << formatv("pipeline         {0} stages, schedule {1}, {2} "
+                 "micro-batch{3}\n",
+                 stages.size(), step.schedule.name, first.microBatches,
+                 first.microBatches == 1 ? "" : "es");
+  printStages(out, step, stages);
+  std::vector<double> work;
+  for (size_t stage = 0; stage != stages.size(); ++stage)
+    work.push_back(step.work(stage));
+  auto shortest = llvm::min_element(work), longest = llvm::max_element(work);
+  out << formatv("longest stage    {0}: {1:F3} ms of work per step; shortest "
+                 "{2}: {3:F3} ms\n",
+                 longest - work.begin(), *longest * 1e3,
+                 shortest - work.begin(), *shortest * 1e3);
+  out << formatv("bubble           {0:F1} % of {1:F3} ms up to the update\n",
+                 step.timeline.bubble() * 100, step.timeline.makespan * 1e3);
+  out << formatv("estimated step   {0:F2} ms\n", step.total() * 1e3);
+  int64_t tokens = 0;
+  for (const Summary &stage : stages)
+    tokens = std::max(tokens, stage.tokens);
+  printThroughput(out, tokens, step.total(),
+                  findUtilization(first, machine, step.total()));
+}
