@@ -7,6 +7,7 @@
 #include "OutputFile.h"
 #include "hone/Driver/Options.h"
 #include "hone/Pipelines/Pipelines.h"
+#include "hone/Report/Pipeline.h"
 #include "hone/Report/Report.h"
 #include "hone/Support/ParseFile.h"
 
@@ -87,6 +88,8 @@ private:
   report::MachineModel assumedMachine() const;
   llvm::Expected<std::vector<plan::ProgramOp>> getPrograms();
   llvm::Error planStages(llvm::ArrayRef<plan::ProgramOp> programs);
+  llvm::Error dumpSchedule(const pipeline::Schedule &schedule,
+                           const report::PipelineSummary &step);
   void keepText(Phase phase);
   llvm::Error plan();
   llvm::Error emit(OutputFile &output);

@@ -6,6 +6,7 @@
 #include "ModuleText.h"
 #include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/Analysis/Pipeline/StageSchedule.h"
+#include "hone/Analysis/Pipeline/Text.h"
 #include "hone/Pipelines/Plugins.h"
 #include "hone/Report/DryRun.h"
 #include "hone/Target/CPU/MachineCode.h"
@@ -180,7 +181,25 @@ static Error checkOutput(const Options &options) {
   return Error::success();
 }
 
-/// Says what the stages of a pipeline cost.
+/// Writes the lists of `schedule`, or the times that `step` estimates.
+Error Compilation::dumpSchedule(const pipeline::Schedule &schedule,
+                                const PipelineSummary &step) {
+  StringRef path = options.scheduleDump;
+  llvm::Expected<OutputFile> file = OutputFile::create(path);
+  if (!file)
+    return file.takeError();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (path.ends_with(".csv"))
+    pipeline::writeCsv(schedule, out);
+  else
+    pipeline::writeSvg(step.schedule, step.timeline, out);
+  if (Error error = file->write(text))
+    return error;
+  return file->commit();
+}
+
+/// Says what the stages of a pipeline cost, and when they run.
 Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
   if (!options.report.empty())
     return makeError("--report: describes one program, of a mesh without axis "
@@ -202,9 +221,11 @@ Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
     stages.back().modelFlops = modelFlops;
   }
   PipelineSummary step =
-      summarizePipeline(programs, stages, std::move(*schedule), machine);
-  printDryRun(stages, step, machine);
-  return Error::success();
+      summarizePipeline(programs, stages, *schedule, machine);
+  if (options.dryRun)
+    printDryRun(stages, step, machine);
+  return options.scheduleDump.empty() ? Error::success()
+                                      : dumpSchedule(*schedule, step);
 }
 
 /// Plans, and says what the plan costs where that was asked for.
@@ -214,7 +235,7 @@ Error Compilation::plan() {
   llvm::Expected<std::vector<plan::ProgramOp>> programs = getPrograms();
   if (!programs)
     return programs.takeError();
-  if (!options.dryRun && options.report.empty())
+  if (!options.dryRun && options.report.empty() && options.scheduleDump.empty())
     return Error::success();
   if (programs->front().getStage())
     return planStages(*programs);
@@ -271,7 +292,8 @@ Error Compilation::emit(OutputFile &output) {
   if (upto < Phase::Plan)
     if (Error error = output.write(printModule()))
       return error;
-  if (runs(Phase::Plan) || !options.report.empty())
+  if (runs(Phase::Plan) || !options.report.empty() ||
+      !options.scheduleDump.empty())
     if (Error error = plan())
       return error;
   if (upto == Phase::Plan)

@@ -96,6 +96,13 @@ static Error setReport(StringRef value, Options &options) {
   return value.empty() ? wrongValue(value, "a directory") : Error::success();
 }
 
+static Error setScheduleDump(StringRef value, Options &options) {
+  options.scheduleDump = value.str();
+  return value.ends_with(".svg") || value.ends_with(".csv")
+             ? Error::success()
+             : wrongValue(value, "a file FILE.svg or FILE.csv");
+}
+
 static Error setDryRun(StringRef, Options &options) {
   options.dryRun = true;
   return Error::success();
@@ -217,6 +224,10 @@ static std::vector<OptionRow> makeRows() {
        "write report.json there, and index.html, a page of it", setReport},
       {"--dry-run", "", "say what it needs and how fast it may be; no output",
        setDryRun},
+      {"--dump-schedule", "FILE",
+       "with axis pp: what each stage runs in which order, FILE.csv as "
+       "--schedule=file: reads it, or FILE.svg, a picture of estimated times",
+       setScheduleDump},
       {"--search-mesh", "N",
        "rank meshes, recipes and schedules for N ranks by estimates; no output",
        setSearchMesh},
@@ -320,14 +331,15 @@ completePhases(const llvm::StringMap<std::string> &given, Options &options) {
                       "for cuda, whose kernels leave the module there");
   if (!options.readsText && !options.textPackage.empty())
     return usageError("--package: expected --from with it");
-  // Both compare the plan with the undivided step, which is before sharding.
-  for (StringRef name : {"--dry-run", "--report"})
+  // They compare the plan with the undivided step, which is before sharding.
+  for (StringRef name : {"--dry-run", "--report", "--dump-schedule"})
     if (given.count(name) && from > Phase::Shard)
       return usageError(name + ": expected --from=shard or an earlier phase "
                                "with it");
-  if (!options.report.empty() && upto < Phase::Checkpoint)
-    return usageError("--report: expected --upto=checkpoint or a later phase "
-                      "with it");
+  for (StringRef name : {"--report", "--dump-schedule"})
+    if (given.count(name) && upto < Phase::Checkpoint)
+      return usageError(name + ": expected --upto=checkpoint or a later phase "
+                               "with it");
   for (const PipelineOption &row : getPipelineOptions()) {
     if (!given.count(("--" + row.name).str()) ||
         row.reach < OptionReach::HonecToo)
@@ -415,6 +427,9 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
                       "', expected sm_80, sm_90 or newer for cuda");
   if (Error error = options.pipeline.readRanks())
     return usageError(llvm::toString(std::move(error)));
+  if (!options.scheduleDump.empty() && options.pipeline.ranks.stages == 1)
+    return usageError("--dump-schedule: expected an axis pp of the mesh with "
+                      "it, as --mesh=pp=2");
   if (options.emit == Emit::SharedObject && !options.pipeline.mesh.empty())
     return usageError("--mesh: is '" + options.pipeline.mesh +
                       "', expected none with --emit=so, whose program is one "

@@ -65,6 +65,8 @@ COMMAND_LINES = {
     "schedule-chunks": usage("--schedule: 'interleaved=2': expected gpipe, 1f1b, zb-h1 or file:PATH", "--mesh=pp=2", "--schedule=interleaved=2"),
     "schedule-no-stages": usage("--schedule: 'gpipe': expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--schedule=gpipe"),
     "schedule-no-file": usage("--schedule: 'file:none.csv': expected a file that can be read: No such file or directory", "--mesh=pp=2", "--schedule=file:none.csv"),
+    "dump-schedule-no-stages": usage("--dump-schedule: expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--dump-schedule=s.csv"),
+    "dump-schedule-ending": usage("--dump-schedule: is 's.png', expected a file FILE.svg or FILE.csv", "--mesh=pp=2", "--dump-schedule=s.png"),
     "mesh-twice": usage("--mesh, --recipe: 'dp=4': expected each axis once", "--mesh=dp=2,dp=4"),
     "recipe": usage("--mesh, --recipe: 'zero4': expected ddp, fsdp, zero1, zero2, zero3, zero3-keep, ep, sp, cp, cp-gather, cp-heads or an axis with its size", "--mesh=dp=2", "--recipe=zero4"),
     "recipe-mesh": usage("--mesh, --recipe: 'fsdp': expected a mesh, as dp=2,tp=2", "--recipe=fsdp"),
@@ -275,6 +277,10 @@ TEXTS = {
     ),
     "upto-too-early-for-report": usage(
         "--report: expected --upto=checkpoint or a later phase with it", "--emit=mlir", "--upto=fuse", "--report=r"
+    ),
+    "upto-too-early-for-dump-schedule": usage(
+        "--dump-schedule: expected --upto=checkpoint or a later phase with it",
+        "--mesh=pp=2", "--emit=mlir", "--upto=fuse", "--dump-schedule=s.csv",
     ),
     "from-too-late-for-dry-run": usage(
         "--dry-run: expected --from=shard or an earlier phase with it", "--from=fuse", "--dry-run"

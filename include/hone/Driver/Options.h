@@ -34,8 +34,9 @@ struct Options {
   bool emulates = false; ///< the executable brings an emulated GPU
   /// It brings the emulator's code of its kernels, to compare a GPU with.
   bool bringsHostKernels = false;
-  std::string report;  ///< directory, "": none
-  std::string cluster; ///< file that describes one, "": the target's
+  std::string report;       ///< directory, "": none
+  std::string scheduleDump; ///< file .svg or .csv, "": none
+  std::string cluster;      ///< file that describes one, "": the target's
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
   bool dryRun = false;
