@@ -76,6 +76,10 @@ def test_options_of_honec(ready) -> None:
     ready("compile", package, "--emit", "plan", "-o", "plan.mlir")
     assert "plan.program" in (ready.folder / "plan.mlir").read_text()
     assert ready.json("compile", package, "--precision=bf16") == {"program": "train", "package": package}
+    ready("compile", package, "--mesh=pp=2", "-o", "stages")  # without a report, which has one program
+    assert os.access(ready.folder / "stages", os.X_OK)
+    ready("compile", package, "--mesh=pp=2", "-o", "stages", "--dump-schedule=lists.csv")  # not from the cache
+    assert (ready.folder / "lists.csv").read_text().startswith("0RECV_B0,0F0,0SEND_F0,0B0\n")
     assert ready.refusal("compile", package, "--precision=fp7").startswith("--precision: is 'fp7', expected fp32,")
     assert ready.refusal("compile", package, "--presicion=bf16", code=2).startswith(
         "unrecognized argument '--presicion' (did you mean --precision?)"

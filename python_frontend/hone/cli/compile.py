@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from .made_from import sha256_of
 from .tools import find_tool, honec_options, resources, run
 
 # What honec writes instead of an executable, or besides it.
-_SPECIAL = ("emit", "dry-run", "time-phases", "report")
+_SPECIAL = ("emit", "dry-run", "time-phases", "report", "dump-schedule")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Program:
     """An executable in the cache, which stays as it is."""
 
     path: Path
-    report: Path
+    report: Path | None  # none of the stages of a pipeline
 
 
 def main(argv: Sequence[str]) -> int:
@@ -94,12 +95,13 @@ def find_program(arguments: argparse.Namespace, package: Path, options: Sequence
     compiler = {str(path): stamp(path) for path in [honec, *sorted(resources().iterdir())]}
     key = key_of([str(package.resolve()), contents, list(options), compiler, _processor()])
     final = cache_folder("programs") / key
+    has_report = not any(re.match(r"--(mesh|recipe)=(.*,)?pp=", option) for option in options)
     if not final.is_dir():
         print(f"compiling {package.name}", file=sys.stderr, flush=True)
         with making(final) as made:
-            command = [honec, package, "-o", made / "train", f"--report={made / 'report'}", *options]
-            run(arguments, command, quiet=True)
-    return Program(final / "train", final / "report")
+            report = [f"--report={made / 'report'}"] if has_report else []
+            run(arguments, [honec, package, "-o", made / "train", *report, *options], quiet=True)
+    return Program(final / "train", final / "report" if has_report else None)
 
 
 def install(program: Path, out: Path) -> None:

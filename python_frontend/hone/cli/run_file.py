@@ -46,7 +46,8 @@ _OURS = {
     "report": "runs/NAME/report",
 }
 _NOT_RUNS = (
-    "help", "help-json", "version", "info", "check", "bench-collectives", "smoke", "emit", "dry-run", "time-phases"
+    "help", "help-json", "version", "info", "check", "bench-collectives", "smoke", "emit", "dry-run", "time-phases",
+    "dump-schedule",
 )
 
 Values = dict[str, Any]

@@ -64,10 +64,11 @@ def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]
 
 
 def _install(program: Program, run: Run) -> None:
-    """The run's program, and the compiler's report of it."""
+    """The run's program, and the compiler's report of it, if there is one."""
     install(program.path, run.program)
     shutil.rmtree(run.report, ignore_errors=True)
-    shutil.copytree(program.report, run.report)
+    if program.report:
+        shutil.copytree(program.report, run.report)
 
 
 def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> list[str]:

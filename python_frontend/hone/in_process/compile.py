@@ -34,6 +34,8 @@ _REFUSED = {
     "dry_run": "makes no program; honec --dry-run estimates",
     "mesh": _ONE_PROCESS,
     "recipe": _ONE_PROCESS,
+    "schedule": _ONE_PROCESS,
+    "dump_schedule": _ONE_PROCESS,
     "cluster": "a step is one process, without links to describe",
 }
 
