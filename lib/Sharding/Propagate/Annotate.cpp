@@ -124,6 +124,11 @@ LogicalResult DistAnnotate::readGiven() {
   FailureOr<func::FuncOp> reader = findReader();
   if (failed(readAxes()) || failed(reader))
     return failure();
+  if (axes->find(stageAxis))
+    return (*getOperation().getOps<MeshOp>().begin()).emitOpError()
+           << "has axis " << stageAxis
+           << ", whose ranks would all do the same: "
+           << "stages of a pipeline are of --mesh, expected another name";
   FailureOr<Annotations> read = readAnnotations(*reader, *axes);
   if (failed(read))
     return failure();
