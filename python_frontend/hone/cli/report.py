@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     folder = _folder(Path(arguments.run))
     page = folder / "index.html"
     if not page.is_file():
-        raise HoneError(f"{page}: no such file; hone train writes the report when it starts a run")
+        raise HoneError(f"{page}: no such file; hone train writes the report when it starts a run without axis pp")
     report = read_report(folder)
     # New keys come without a new schema: an older honec wrote no `costliest`.
     found: dict[str, Any] = {"report": str(page), "data": str(folder / "report.json"),
