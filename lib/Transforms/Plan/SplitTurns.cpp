@@ -86,6 +86,8 @@ public:
   }
   bool has(Value value) const { return mapping.contains(value); }
   void clone(Operation &op) { builder.clone(op, mapping); }
+  /// A copy of `op` in a group of its own, which copies operands.
+  void cloneInGroup(Operation &op);
   /// `value` of the whole as a result that takes the place of `argument`.
   void addUpdate(Value value, Value argument) {
     unsigned index = cast<BlockArgument>(argument).getArgNumber();
@@ -118,6 +120,28 @@ private:
   SmallVector<Value> results;
 };
 
+} // namespace
+
+void Part::cloneInGroup(Operation &op) {
+  llvm::SetVector<Value> inputs;
+  for (Value operand : op.getOperands())
+    inputs.insert(mapping.lookup(operand));
+  auto group =
+      builder.create<FusedOp>(op.getLoc(), op.getResultTypes(),
+                              KernelFamily::dataMovement, inputs.getArrayRef());
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&group.getBody());
+  IRMapping inside;
+  for (Value input : inputs)
+    inside.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Value operand : op.getOperands())
+    inside.map(operand, inside.lookup(mapping.lookup(operand)));
+  Operation *own = builder.clone(op, inside);
+  builder.create<YieldOp>(op.getLoc(), own->getResults());
+  mapping.map(op.getResults(), group.getOutputs());
+}
+
+namespace {
 /// Splits @accumulate of one stage.
 class Splitter {
 public:
@@ -137,6 +161,7 @@ private:
   }
   Part &partOf(Role role) { return parts[partIndex[size_t(role)]]; }
   void read(Value value, Role reader);
+  bool isMadeIn(const Part &part, ConcatOp concat);
   void addResults();
   int64_t instancesOf(StringRef name) const;
   DictionaryAttr describeState(StringRef kind, const Twine &name,
@@ -280,6 +305,14 @@ void Splitter::read(Value value, Role reader) {
   part.addArgument(value, state);
 }
 
+/// Whether all operands of `concat` are made in `part`, in their place.
+bool Splitter::isMadeIn(const Part &part, ConcatOp concat) {
+  return llvm::all_of(concat.getInputs(), [&](Value input) {
+    Operation *maker = stripViews(input).getDefiningOp();
+    return maker && maker != turn && &partOf(roleOf(maker)) == &part;
+  });
+}
+
 void Splitter::addResults() {
   for (OpOperand &operand : func.front().getTerminator()->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
@@ -333,7 +366,12 @@ SmallVector<func::FuncOp> Splitter::run() {
     Role role = roleOf(&op);
     for (Value operand : op.getOperands())
       read(operand, role);
-    partOf(role).clone(op);
+    Part &part = partOf(role);
+    auto concat = dyn_cast<ConcatOp>(op);
+    if (concat && !isMadeIn(part, concat))
+      part.cloneInGroup(op);
+    else
+      part.clone(op);
   }
   addResults();
 
