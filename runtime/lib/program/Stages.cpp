@@ -174,5 +174,9 @@ void honert::joinStages(Program &program) {
         program.arguments.back().stage = static_cast<int64_t>(i);
       }
   }
+  // As without stages, so that files have one order.
+  std::stable_sort(
+      program.arguments.begin(), program.arguments.end(),
+      [](const Argument &x, const Argument &y) { return x.kind < y.kind; });
   numberChannels(program);
 }
