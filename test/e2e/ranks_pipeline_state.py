@@ -1,9 +1,9 @@
 """What a pipeline leaves behind, and what other meshes make of it: ranks_pipeline_state.py FIXTURES FOLDER.
 
-Exact programs of Llama have the bits of one rank on every mesh: so they must after a run goes on on another one, in files
-that are equal byte by byte. GPT-2, whose tied weight exact stages refuse, is saved and read on every mesh without a step in
-between, and goes on within rounding. Flags that stages cannot obey are refused by name. Prints a line per case; exit 1 at
-the first that fails.
+Exact programs of Llama have the bits of one rank on every mesh: so they must after a run goes on on another one, in
+files that are equal byte by byte. GPT-2, whose tied weight exact stages refuse, is saved and read on every mesh without
+a step in between, and goes on within rounding. Flags that stages cannot obey are refused by name. Prints a line per
+case; exit 1 at the first that fails.
 """
 
 from __future__ import annotations
@@ -74,13 +74,14 @@ def losses(log: Path) -> list[float]:
 
 
 def goes_on_with_the_bits(llama: Programs) -> None:
-    """Each pair of a pipeline and another mesh, both ways: state, weights and losses of one rank that was not stopped."""
+    """Each pair of a pipeline and another mesh, both ways: files and losses of one rank that was not stopped."""
     folder = llama.folder
 
     def ends(mesh: str, checkpoints: Path, *flags: str) -> list[Path]:
         log, saved = checkpoints.with_suffix(".log"), checkpoints.with_suffix(".saved")
         validation = ["--val-data", str(llama.tokens), "--val-every", "2", "--val-batches", "3"]
-        llama.train(mesh, 4, "--checkpoint-dir", str(checkpoints), "--save", str(saved), "--log", str(log), *validation, *flags)
+        written = ["--checkpoint-dir", str(checkpoints), "--save", str(saved), "--log", str(log)]
+        llama.train(mesh, 4, *written, *validation, *flags)
         return [saved, checkpoints / "step-00000004/state.safetensors", log]
 
     whole = ends("", folder / "whole")

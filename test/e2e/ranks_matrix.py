@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW [PART/PARTS].
+
+A case is a model, stages, other axes with a recipe, numbers (a precision, dropout or a memory budget), micro-batches
+and a schedule. HOW says what is covered, by as few cases as a greedy choice finds:
+
+- `pairs`: all pairs of these, but budgets, and the pairs of axes with numbers or micro-batches;
+- `schedules`: all pairs of all but the schedule. Each case is trained with every schedule, and losses, norms and
+  weights must be equal in every bit.
+
+Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget also
+with the same case without, in every bit. Of PARTS parts, PART (from 1) is run. A line per case; exit code 1 if one
+differs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+import ranks
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+BATCH = 2 * 16  # tokens
+SCHEDULES = ("gpipe", "1f1b", "zb-h1")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a model computes with, and how far it may be from one rank: as in ranks.py."""
+
+    options: tuple[str, ...] = ()
+    numbers: float = ranks.TOLERANCE
+    weights: float = 0.02
+
+
+NUMBERS = {
+    "fp32": Numbers(),
+    "dropout": Numbers(),
+    "budget": Numbers(),
+    # Gradients of key biases are rounding alone, so that updates may have opposite directions.
+    "bf16": Numbers(("--precision=bf16",), 1e-3, 2.1),
+    "fp16": Numbers(("--precision=fp16",), 1e-3, 2.1),
+}
+# By model and micro-batches: a first loss scale, and the step whose tokens a run begins with, so that its second
+# step overflows, and the first does not.
+OVERFLOWS = {
+    ("gpt2", 3): (2097152, 2),
+    ("gpt2", 4): (2965821, 5),
+    ("gpt2", 5): (3178688, 1),
+    ("llama", 3): (1482910, 2),
+    ("llama", 4): (2097152, 5),
+    ("llama", 5): (2097152, 7),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    model: str
+    stages: int
+    others: str  # MESH[:RECIPE]
+    numbers: str
+    micro: str
+    schedule: str
+
+    def package(self) -> Path:
+        name = "gpt2_tiny_dropout" if self.numbers == "dropout" else f"{self.model}_tiny"
+        return FIXTURES / f"{name}.hone"
+
+    def count(self) -> int:
+        """Micro-batches: fewer than stages, no multiple of them, or a multiple."""
+        return {"fewer": self.stages - 1, "uneven": self.stages + 1, "even": 4}[self.micro]
+
+    def mesh(self) -> str:
+        axes = self.others.split(":")[0]
+        return f"pp={self.stages}" + (f",{axes}" if axes else "")
+
+    def recipe(self) -> str:
+        return self.others.partition(":")[2]
+
+    def options(self) -> list[str]:
+        scale = [f"--loss-scale={OVERFLOWS[self.model, self.count()][0]}"] if self.numbers == "fp16" else []
+        return [*NUMBERS[self.numbers].options, *scale]
+
+    def alone(self) -> tuple:
+        """What the run on one rank depends on."""
+        return self.package().name, self.count(), *self.options()
+
+    def is_possible(self) -> bool:
+        """Whether there is such a package, or a known overflow."""
+        if self.numbers == "fp16":
+            return (self.model, self.count()) in OVERFLOWS
+        return (self.model, self.numbers) != ("llama", "dropout")
+
+    def text(self) -> str:
+        return f"{self.model} {self.mesh()} {self.recipe() or 'ddp'} {self.numbers} {self.schedule} x{self.count()}"
+
+
+FACTORS = {
+    "model": ("gpt2", "llama"),
+    "stages": (2, 4),
+    "others": ("", "dp=2", "tp=2", "tp=2:sp", "fs=2:zero1", "fs=2:zero2", "fs=2:zero3"),
+    "numbers": tuple(NUMBERS),
+    "micro": ("fewer", "uneven", "even"),
+    "schedule": SCHEDULES,
+}
+
+
+def pairs_of(case: Case, skipped: set[frozenset[str]]) -> set[tuple]:
+    values = vars(case).items()
+    return {pair for pair in itertools.combinations(values, 2) if frozenset(dict(pair)) not in skipped}
+
+
+def cover(factors: dict[str, tuple], skipped: set[frozenset[str]]) -> list[Case]:
+    """Cases that have all pairs of values of two factors, but those `skipped`."""
+    known = [Case(*values) for values in itertools.product(*factors.values())]
+    pairs = {case: pairs_of(case, skipped) for case in known if case.is_possible()}
+    missing, chosen = set().union(*pairs.values()), []
+    compared: set[tuple] = set()  # with these runs on one rank, of which there should be few
+    while missing:
+        chosen.append(max(pairs, key=lambda case: (len(missing & pairs[case]), case.alone() in compared)))
+        missing -= pairs[chosen[-1]]
+        compared.add(chosen[-1].alone())
+    return chosen
+
+
+class Matrix:
+    def __init__(self, work: Path) -> None:
+        self.work, self.results, self.number = work, {}, 0
+
+    def train(self, case: Case, mesh: str, schedule: str, *more: str) -> tuple:
+        """What a case leaves on a mesh, which may be none. Each is trained once."""
+        key = (case.package().name, *case.options(), mesh, case.recipe() if mesh else "", case.count(), schedule, *more)
+        if key not in self.results:
+            self.number += 1
+            folder = self.work / str(self.number)
+            folder.mkdir(parents=True)
+            trainer = ranks.Trainer(case.package(), folder, "mpi", [*case.options(), *more])
+            if case.numbers == "fp16":
+                begin = OVERFLOWS[case.model, case.count()][1] * case.count() * BATCH
+                tokens = array("H", trainer.tokens.read_bytes())
+                trainer.tokens.write_bytes((tokens[begin:] + tokens[:begin]).tobytes())
+            recipe = case.recipe() if mesh else ""
+            self.results[key] = trainer.train("train", mesh, recipe, case.count(), schedule)
+            if case.numbers == "fp16":
+                skipped = [entry["skipped"] for entry in self.results[key][0] if "loss" in entry]
+                assert skipped[:2] == [False, True] and not all(skipped[1:]), f"{key}: {skipped}"
+        return self.results[key]
+
+    def budget(self, case: Case) -> str:
+        """The smallest with which all stages work."""
+        smallest = 1
+        while True:
+            option = f"--memory-budget={smallest}"
+            command = ["honec", case.package(), f"--mesh={case.mesh()}", f"--recipe={case.recipe()}"]
+            command += [f"--micro-batches={case.count()}", f"--schedule={case.schedule}", "--dry-run", option]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return option
+            needed = int(re.search(r"the smallest that works is (\d+) bytes", done.stderr)[1])
+            assert needed > smallest, done.stderr
+            smallest = needed
+
+    def run(self, case: Case) -> tuple[str, tuple]:
+        """The verdict, and what the case left."""
+        expected = self.train(case, "", "")
+        more = [self.budget(case)] if case.numbers == "budget" else []
+        seen = self.train(case, case.mesh(), case.schedule, *more)
+        limits = NUMBERS[case.numbers]
+        numbers, worst = ranks.differences(expected, seen)
+        agrees = numbers <= limits.numbers and worst <= limits.weights * ranks.RATE * ranks.STEPS
+        if more and not ranks.has_bits_of(self.train(case, case.mesh(), case.schedule), seen):
+            return "DIFFERENT from the run without a budget", seen
+        return f"{'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}", seen
+
+
+def main(argv: list[str]) -> int:
+    matrix, how = Matrix(Path(argv[1])), argv[2]
+    part, parts = map(int, argv[3].split("/")) if len(argv) > 3 else (1, 1)
+    has_groups = how == "schedules"
+    if has_groups:
+        factors, skipped = FACTORS | {"schedule": SCHEDULES[:1]}, set()
+    else:
+        factors = FACTORS | {"numbers": tuple(name for name in NUMBERS if name != "budget")}
+        skipped = {frozenset({"others", other}) for other in ("numbers", "micro")}
+    cases, failures = cover(factors, skipped)[part - 1 :: parts], 0
+    for first in cases:
+        left: list[tuple] = []
+        for schedule in SCHEDULES if has_groups else [first.schedule]:
+            case = Case(**(vars(first) | {"schedule": schedule}))
+            try:
+                verdict, seen = matrix.run(case)
+                left.append(seen)
+                if not ranks.has_bits_of(left[0], seen):
+                    verdict = "DIFFERENT from the schedule before"
+            except subprocess.CalledProcessError as error:
+                verdict = f"DIFFERENT: {' '.join(map(str, error.cmd))} failed"
+            failures += "DIFFERENT" in verdict
+            print(f"{case.text()}: {verdict}", flush=True)
+    print(f"{len(cases) * (len(SCHEDULES) if has_groups else 1) - failures} agree, {failures} differ")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
