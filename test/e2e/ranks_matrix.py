@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW [PART/PARTS].
+"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW.
 
 A case is a model, stages, other axes with a recipe, numbers (a precision, dropout or a memory budget), micro-batches
 and a schedule. HOW says what is covered, by as few cases as a greedy choice finds:
@@ -9,8 +9,7 @@ and a schedule. HOW says what is covered, by as few cases as a greedy choice fin
   weights must be equal in every bit.
 
 Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget also
-with the same case without, in every bit. Of PARTS parts, PART (from 1) is run. A line per case; exit code 1 if one
-differs.
+with the same case without, in every bit. A line per case; exit code 1 if one differs.
 """
 
 from __future__ import annotations
@@ -181,14 +180,13 @@ class Matrix:
 
 def main(argv: list[str]) -> int:
     matrix, how = Matrix(Path(argv[1])), argv[2]
-    part, parts = map(int, argv[3].split("/")) if len(argv) > 3 else (1, 1)
     has_groups = how == "schedules"
     if has_groups:
         factors, skipped = FACTORS | {"schedule": SCHEDULES[:1]}, set()
     else:
         factors = FACTORS | {"numbers": tuple(name for name in NUMBERS if name != "budget")}
         skipped = {frozenset({"others", other}) for other in ("numbers", "micro")}
-    cases, failures = cover(factors, skipped)[part - 1 :: parts], 0
+    cases, failures = cover(factors, skipped), 0
     for first in cases:
         left: list[tuple] = []
         for schedule in SCHEDULES if has_groups else [first.schedule]:
