@@ -192,7 +192,8 @@ private:
     if (model.dp > 1) {
       std::vector<int64_t> axes = axesCalled("dp");
       honert_argument_whole(program, 2, whole);
-      honert_argument_division(program, 0, 1, axes.data(), 0, nullptr);
+      honert_argument_division(program, 0, 1, axes.data(), 0, nullptr,
+                               /*snake=*/0);
     }
     honert_argument_role(program, int64_t(role), StagedModel::vocab);
     return offset;
