@@ -20,9 +20,12 @@ FailureOr<Schedule> hone::pipeline::readStageSchedule(ModuleOp module) {
   auto text = module->getAttrOfType<StringAttr>(dist::scheduleAttr);
   if (!text)
     return module.emitError("has stages and no ") << dist::scheduleAttr;
-  llvm::Expected<Schedule> schedule =
-      makeStageSchedule(text, int(numberOf(module, dist::stagesAttr, 0)),
-                        int(numberOf(module, attr::microBatches, 1)));
+  int64_t stages = numberOf(module, dist::stagesAttr, 0);
+  if (stages < 1)
+    return module.emitError("has a schedule of stages and no ")
+           << dist::stagesAttr;
+  llvm::Expected<Schedule> schedule = makeStageSchedule(
+      text, int(stages), int(numberOf(module, attr::microBatches, 1)));
   if (!schedule)
     return module.emitError(llvm::toString(schedule.takeError()));
   return std::move(*schedule);

@@ -355,6 +355,10 @@ FailureOr<Schedule> JoinStages::makeSchedule() {
   FailureOr<Schedule> schedule = pipeline::readStageSchedule(getOperation());
   if (failed(schedule))
     return failure();
+  if (size_t expected = schedule->ranks.size(); stages.size() != expected)
+    return getOperation().emitError()
+           << "has " << stages.size() << " stages, expected " << expected
+           << " as " << dist::stagesAttr << " says";
   Stage &last = stages.back();
   if (last.facts.joinsParts) {
     bool receivesEarly = last.windows(*schedule)[WindowClass::ActivationIn] > 1;

@@ -18,7 +18,7 @@
 // CHECK-NEXT: plan.run @update micro 1
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 256 {
@@ -59,7 +59,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // CHECK-NEXT: plan.transfer await_receive "boundary" "stage1" micro 1 peer 0
 // CHECK-NEXT: plan.transfer await_send "boundary" "stage1.grad" micro 0 peer 0
 // CHECK-NEXT: plan.run @accumulate micro 1
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 256 {

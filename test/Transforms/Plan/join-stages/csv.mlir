@@ -16,7 +16,7 @@
 // CHECK: plan.actions "step" {
 // CHECK: plan.run @forward micro 0
 // CHECK: plan.run @backward micro 0
-module attributes {dist.schedule = "0F0,0F1,0I0,0W0,0I1,0W1\0A1F0,1B0,1F1,1B1\0A", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "0F0,0F1,0I0,0W0,0I1,0W1\0A1F0,1B0,1F1,1B1\0A", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 256 {

@@ -23,7 +23,7 @@
 // CHECK-NEXT: plan.transfer send "boundary" "stage2" micro 0 peer 2
 // CHECK-NEXT: plan.transfer await_send "boundary" "stage2" micro 0 peer 2
 // CHECK-NEXT: }
-module attributes {dist.schedule = "gpipe"} {
+module attributes {dist.schedule = "gpipe", dist.stages = 3 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 3>]
     plan.program @program arena 128 {

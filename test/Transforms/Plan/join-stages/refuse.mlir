@@ -1,7 +1,7 @@
 // RUN: not hone-opt %s --hone-join-stages --split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error: 'fast': expected gpipe, 1f1b
-module attributes {dist.schedule = "fast", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "fast", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -33,7 +33,7 @@ module attributes {dist.schedule = "fast", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: schedule 'interleaved=2' has 2 chunks per rank, expected 1
-module attributes {dist.schedule = "interleaved=2", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "interleaved=2", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -65,7 +65,7 @@ module attributes {dist.schedule = "interleaved=2", hone.micro_batches = 2 : i64
 // -----
 
 // CHECK: error: schedule 'csv' has 1 ranks (rows), one for each stage, expected 2
-module attributes {dist.schedule = "0F0,0B0,0F1,0B1", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "0F0,0B0,0F1,0B1", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -97,7 +97,7 @@ module attributes {dist.schedule = "0F0,0B0,0F1,0B1", hone.micro_batches = 2 : i
 // -----
 
 // CHECK: error: schedule 'csv' has 1 micro-batches, expected 2
-module attributes {dist.schedule = "0F0,0B0\0A1F0,1B0", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "0F0,0B0\0A1F0,1B0", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -129,7 +129,7 @@ module attributes {dist.schedule = "0F0,0B0\0A1F0,1B0", hone.micro_batches = 2 :
 // -----
 
 // CHECK: error: csv:2:5: '1X0', expected chunk, kind and micro-batch
-module attributes {dist.schedule = "0F0,0B0,0F1,0B1\0A1F0,1X0", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "0F0,0B0,0F1,0B1\0A1F0,1X0", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -161,7 +161,7 @@ module attributes {dist.schedule = "0F0,0B0,0F1,0B1\0A1F0,1X0", hone.micro_batch
 // -----
 
 // CHECK: error: schedule 'csv': rank 0, position {{.*}}micro-batch order: 
-module attributes {dist.schedule = "0F1,0F0,0B0,0B1\0A1F0,1B0,1F1,1B1", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "0F1,0F0,0B0,0B1\0A1F0,1B0,1F1,1B1", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -193,7 +193,7 @@ module attributes {dist.schedule = "0F1,0F0,0B0,0B1\0A1F0,1B0,1F1,1B1", hone.mic
 // -----
 
 // CHECK: error: schedule 'gpipe' runs 1F1 after 1F0, expected 1B0: stage 1 runs its forward and backward part as one function, @accumulate
-module attributes {dist.schedule = "gpipe", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "gpipe", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -223,7 +223,7 @@ module attributes {dist.schedule = "gpipe", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 0 has @accumulate, expected its forward and backward part as two functions
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -253,7 +253,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 0 has no function @backward_input, which schedule 'zb-h1' runs
-module attributes {dist.schedule = "zb-h1", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "zb-h1", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -285,7 +285,7 @@ module attributes {dist.schedule = "zb-h1", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has no function @update, which a step runs
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -315,7 +315,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has a function @evaluate, unlike stage 0
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -349,7 +349,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has no argument 'stage1.grad' of kind boundary
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -380,7 +380,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has boundary 'stage1' of type 'tensor<8xf32>', expected 'tensor<16xf32>' as stage 0 has
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -412,7 +412,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: 'dist.mesh' op has 3 ranks along an axis 'pp', expected 2, one for each stage
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 3>]
     plan.program @program arena 512 {
@@ -444,7 +444,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: 'func.func' op is beside the program of a stage, expected dist.mesh alone
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     func.func private @f()
@@ -477,7 +477,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: has 2 programs, expected one: run hone-plan-memory on each stage before
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -511,7 +511,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has a working copy of 'w', which no stage has as a parameter
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -544,7 +544,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has a working copy of 'w' of type 'tensor<16xbf16>', expected that of the parameter or of a working copy in stage 0
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -578,7 +578,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has gradients of 'w', unlike stage 0, which does not receive them as 'stage1.w'
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -614,7 +614,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has no gradients of 'w', unlike stage 0, which receives them as 'stage1.w'
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -649,7 +649,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: stage 1 has gradients of 'w' of type 'tensor<8xf32>', expected 'tensor<16xf32>' as 'stage1.w' of stage 0
-module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -685,7 +685,7 @@ module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: schedule 'gpipe' with the windows of the stages: rank 0, position {{.*}}, 0F1: window: {{.*}}saved
-module attributes {dist.schedule = "gpipe", hone.micro_batches = 2 : i64} {
+module attributes {dist.schedule = "gpipe", dist.stages = 2 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {
@@ -719,7 +719,7 @@ module attributes {dist.schedule = "gpipe", hone.micro_batches = 2 : i64} {
 // -----
 
 // CHECK: error: is stage 1, expected stage 0
-module attributes {dist.schedule = "1f1b"} {
+module attributes {dist.schedule = "1f1b", dist.stages = 2 : i64} {
   module @stage1 attributes {dist.stage = 1 : i64} {
   }
 }
@@ -728,6 +728,70 @@ module attributes {dist.schedule = "1f1b"} {
 
 // CHECK: error: has stages and no dist.schedule
 module attributes {hone.micro_batches = 2 : i64} {
+  module @stage0 attributes {dist.stage = 0 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.argument "stage1" kind "boundary" at 0 window 2 : tensor<16xf32>
+      plan.argument "stage1.grad" kind "boundary" at 128 window 2 : tensor<16xf32>
+      plan.function @forward {
+      }
+      plan.function @backward {
+      }
+      plan.function @update {
+      }
+    }
+  }
+  module @stage1 attributes {dist.stage = 1 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.argument "stage1" kind "boundary" at 0 window 1 : tensor<16xf32>
+      plan.argument "stage1.grad" kind "boundary" at 128 window 1 : tensor<16xf32>
+      plan.function @forward {
+      }
+      plan.function @backward {
+      }
+      plan.function @update {
+      }
+    }
+  }
+}
+
+// -----
+
+// CHECK: error: has a schedule of stages and no dist.stages
+module attributes {dist.schedule = "1f1b", hone.micro_batches = 2 : i64} {
+  module @stage0 attributes {dist.stage = 0 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.argument "stage1" kind "boundary" at 0 window 2 : tensor<16xf32>
+      plan.argument "stage1.grad" kind "boundary" at 128 window 2 : tensor<16xf32>
+      plan.function @forward {
+      }
+      plan.function @backward {
+      }
+      plan.function @update {
+      }
+    }
+  }
+  module @stage1 attributes {dist.stage = 1 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.argument "stage1" kind "boundary" at 0 window 1 : tensor<16xf32>
+      plan.argument "stage1.grad" kind "boundary" at 128 window 1 : tensor<16xf32>
+      plan.function @forward {
+      }
+      plan.function @backward {
+      }
+      plan.function @update {
+      }
+    }
+  }
+}
+
+// -----
+
+// CHECK: error: has 2 stages, expected 3 as dist.stages says
+module attributes {dist.schedule = "1f1b", dist.stages = 3 : i64, hone.micro_batches = 2 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 2>]
     plan.program @program arena 512 {

@@ -54,7 +54,7 @@
 // CHECK-NEXT: plan.transfer await_receive "boundary" "stage2" micro 0 peer 1
 // CHECK-NEXT: plan.run @evaluate micro 0
 // CHECK-NEXT: }
-module attributes {dist.schedule = "1f1b"} {
+module attributes {dist.schedule = "1f1b", dist.stages = 3 : i64} {
   module @stage0 attributes {dist.stage = 0 : i64} {
     dist.mesh @mesh [<"pp" = 3>]
     plan.program @program arena 512 {
