@@ -71,7 +71,7 @@ class Trainer:
         draw, limit = random.Random(3), vocabulary(package)
         self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
 
-    def train(self, name: str, mesh: str, recipe: str, micro: int, schedule: str) -> tuple[list[dict], dict[str, array]]:
+    def train(self, name: str, mesh: str, recipe: str, micro: int, schedule: str = "") -> tuple[list[dict], dict[str, array]]:
         log, saved = self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
         options = [f"--micro-batches={micro}", *self.options]
         options += [f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else []

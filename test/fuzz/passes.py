@@ -190,6 +190,8 @@ EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-veri
 # Whose results several ranks run: sharded.py.
 SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives",
            "dist-lower-collectives", "dist-bucket-collectives", "hone-overlap-collectives", "hone-set-mesh-invariant")
+# Mixtures of experts, which no random graph holds: test/Sharding/Experts, test/unit/Sharding.
+BLOCKS = ("dist-block-experts", "dist-lower-blocks")
 # Whose bounds and checks end runs: ids.py.
 ENDING = ("hone-bound-ids", "hone-guard-ids")
 # What language models alone have: test/unit/Transforms/GenerateTest.cpp.
@@ -281,7 +283,7 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *ENDING, *GENERATING, *CHANGING, *STAGED, *JOINING,
+    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *ENDING, *GENERATING, *CHANGING, *STAGED, *JOINING, *BLOCKS,
              *PIPELINES}
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"

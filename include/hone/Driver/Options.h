@@ -40,7 +40,7 @@ struct Options {
   Emit emit = Emit::Executable;
   hone::PipelineOptions pipeline;
   bool dryRun = false;
-  int64_t searchedRanks = 0; ///< of --search-mesh; 0: no search
+  int64_t searchedRanks = 0;                ///< of --search-mesh; 0: no search
   std::optional<search::Plan> comparedPlan; ///< beside what the search finds
   bool timePhases = false;
   std::vector<std::string> given; ///< options, as "--name=value"

@@ -127,14 +127,14 @@ func.func @source(%x: tensor<8x4xf32> {dist.regather, dist.sharding = #dist.shar
 // -----
 
 // CHECK-LABEL: @stages
-func.func @stages(%h: tensor<4x256x768xf32>, %squares: tensor<f32>, %w: tensor<768x768xf32>) {
+func.func @stages(%h: tensor<4x256x768xf32>, %squares: tensor<2xf32>, %w: tensor<768x768xf32>) {
   // CHECK: dist.boundary %{{.+}} from 0 to 1 : tensor<4x256x768xf32>
   %h1 = dist.boundary %h from 0 to 1 : tensor<4x256x768xf32>
   // CHECK: dist.boundary %{{.+}} of "wte.weight" from 0 to 3 : tensor<768x768xf32>
   %w3 = dist.boundary %w of "wte.weight" from 0 to 3 : tensor<768x768xf32>
   // CHECK: dist.turn %{{.+}} to 1 : tensor<4x256x768xf32>
   %g = dist.turn %h to 1 : tensor<4x256x768xf32>
-  // CHECK: dist.stage_sum %{{.+}} : tensor<f32>
-  %s = dist.stage_sum %squares : tensor<f32>
+  // CHECK: dist.stage_sum %{{.+}} : tensor<2xf32>
+  %s = dist.stage_sum %squares : tensor<2xf32>
   return
 }
