@@ -84,18 +84,19 @@ static Cluster clusterFor(const report::MachineModel &machine, Cluster cluster,
 // What to type
 //===----------------------------------------------------------------------===//
 
-/// Whether the options of `plan` are ones that honec has.
-static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline) {
+/// Whether the options of `plan` are ones that honec takes. A GPU runs no
+/// stages.
+static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
+                       bool isCuda) {
   pipeline.mesh = search::formatMesh(plan);
   pipeline.recipe = search::formatRecipe(plan);
+  if (std::string schedule = search::formatSchedule(plan); !schedule.empty())
+    pipeline.schedule = schedule;
   if (Error error = pipeline.readRanks()) {
     llvm::consumeError(std::move(error));
     return false;
   }
-  return search::formatSchedule(plan).empty() ||
-         llvm::any_of(getPipelineOptions(), [](const PipelineOption &option) {
-           return option.name == "schedule";
-         });
+  return !isCuda || pipeline.ranks.stages == 1;
 }
 
 /// The command line that compiles `plan`.
@@ -191,7 +192,7 @@ Error Compilation::searchMesh() {
                      " ranks of a node of the cluster");
 
   auto compiles = [&](const search::Plan &plan) {
-    return isCompiled(plan, pipeline);
+    return isCompiled(plan, pipeline, options.isCuda);
   };
   search::SearchOptions all;
   all.ranks = ranks;

@@ -232,8 +232,9 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
 }
 
 /// Whether the op can be told where the runs of factors with cuts begin: of one
-/// dimension of random numbers, in runs whose length divides it, and of counted
-/// positions in runs of one length.
+/// dimension of random numbers, in runs whose length divides it and their first
+/// position, as that of each part does, and of counted positions in runs of one
+/// length.
 bool ShardingRule::canCut(ArrayRef<DimShards> shards, const Mesh &mesh) const {
   int64_t drawn = 0;
   for (auto [index, own] : llvm::enumerate(shards)) {
@@ -248,7 +249,8 @@ bool ShardingRule::canCut(ArrayRef<DimShards> shards, const Mesh &mesh) const {
     SmallVector<PositionRun> runs = runsOf(own, size, mesh, 0);
     for (PositionRun run : runs)
       if (isCounted(index) ? run.length != runs.front().length
-                           : run.length == 0 || size % run.length != 0)
+                           : run.length == 0 || size % run.length != 0 ||
+                                 run.begin % run.length != 0)
         return false;
   }
   return drawn <= 1;
