@@ -85,7 +85,8 @@ static Cluster clusterFor(const report::MachineModel &machine, Cluster cluster,
 //===----------------------------------------------------------------------===//
 
 /// Whether the options of `plan` are ones that honec takes. A GPU runs no
-/// stages.
+/// stages. Along cp and ep a search may assume exchanges that honec lacks, a
+/// ring and an all-to-all, so that its estimate would be of another program.
 static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
                        bool isCuda) {
   pipeline.mesh = search::formatMesh(plan);
@@ -96,7 +97,8 @@ static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
     llvm::consumeError(std::move(error));
     return false;
   }
-  return !isCuda || pipeline.ranks.stages == 1;
+  return (!isCuda || pipeline.ranks.stages == 1) && plan.cp == 1 &&
+         plan.ep == 1;
 }
 
 /// The command line that compiles `plan`.
