@@ -10,58 +10,55 @@
 using namespace mlir;
 using namespace hone;
 
+/// The modules that passes run on.
+using ChooseModules = SmallVector<ModuleOp> (*)(ModuleOp);
+
 namespace {
-struct OnForward : PassWrapper<OnForward, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnForward)
+struct Nested : PassWrapper<Nested, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Nested)
 
-  explicit OnForward(OpPassManager passes) : passes(std::move(passes)) {}
+  Nested(StringRef name, ChooseModules choose, OpPassManager passes)
+      : name(name), choose(choose), passes(std::move(passes)) {}
 
-  StringRef getName() const override { return "OnForward"; }
+  StringRef getName() const override { return name; }
   void getDependentDialects(DialectRegistry &registry) const override {
     passes.getDependentDialects(registry);
   }
 
   void runOnOperation() override {
-    if (holdsWholeStep(getOperation()))
+    SmallVector<ModuleOp> modules = choose(getOperation());
+    if (modules.empty())
       return markAllAnalysesPreserved();
-    if (failed(runPipeline(passes, getOperation())))
-      signalPassFailure();
-  }
-
-  OpPassManager passes;
-};
-
-struct OnStages : PassWrapper<OnStages, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnStages)
-
-  explicit OnStages(OpPassManager passes) : passes(std::move(passes)) {}
-
-  StringRef getName() const override { return "OnStages"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    passes.getDependentDialects(registry);
-  }
-
-  void runOnOperation() override {
-    auto stages = llvm::to_vector(getOperation().getOps<ModuleOp>());
-    if (stages.empty())
-      stages.push_back(getOperation());
-    for (ModuleOp stage : stages)
-      if (failed(runPipeline(passes, stage)))
+    for (ModuleOp module : modules)
+      if (failed(runPipeline(passes, module)))
         return signalPassFailure();
   }
 
+  StringRef name;
+  ChooseModules choose;
   OpPassManager passes;
 };
 } // namespace
 
-void hone::addOnForward(OpPassManager &manager, BuildPasses build) {
+static void addNested(OpPassManager &manager, StringRef name,
+                      ChooseModules choose, BuildPasses build) {
   OpPassManager passes(ModuleOp::getOperationName());
   build(passes);
-  manager.addPass(std::make_unique<OnForward>(std::move(passes)));
+  manager.addPass(std::make_unique<Nested>(name, choose, std::move(passes)));
+}
+
+void hone::addOnForward(OpPassManager &manager, BuildPasses build) {
+  auto choose = [](ModuleOp module) {
+    return holdsWholeStep(module) ? SmallVector<ModuleOp>()
+                                  : SmallVector<ModuleOp>{module};
+  };
+  addNested(manager, "OnForward", choose, build);
 }
 
 void hone::addOnStages(OpPassManager &manager, BuildPasses build) {
-  OpPassManager passes(ModuleOp::getOperationName());
-  build(passes);
-  manager.addPass(std::make_unique<OnStages>(std::move(passes)));
+  auto choose = [](ModuleOp module) {
+    SmallVector<ModuleOp> stages(module.getOps<ModuleOp>());
+    return stages.empty() ? SmallVector<ModuleOp>{module} : stages;
+  };
+  addNested(manager, "OnStages", choose, build);
 }

@@ -132,6 +132,7 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     | `ep` | the batch, and the experts of weights that `dist.block_grouped_dot` reads |
     | `cp` | the positions of sequences, in two runs per rank (`snake`); parameters and their state are replicated |
     | `tp` | features between weights, heads, the vocabulary; with `sequence` also the positions between these |
+    | `pp` | nothing: its coordinates are the stages of the module, as many as `dist-assign-stages` has cut |
 
     | `fsdp` | what axis `fs` shards |
     |---|---|
