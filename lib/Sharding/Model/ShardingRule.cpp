@@ -27,12 +27,12 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
                               index + 1 == rule.mapping.factors.size()));
   rule.isDrawn.resize(rule.needsRuns.size());
   if (auto random = dyn_cast<RandomOpInterface>(op);
-      random && random.getRandomKey())
+      random && random.getRandomKey()) {
+    llvm::SmallVector<bool> &drawn =
+        isa<DropoutOp, RandomOp>(op) ? rule.isDrawn : rule.needsRuns;
     for (unsigned factor : random.getRandomFactors())
-      if (isa<DropoutOp, RandomOp>(op))
-        rule.isDrawn[factor] = true;
-      else
-        rule.needsRuns[factor] = true;
+      drawn[factor] = true;
+  }
   rule.operands = op->getNumOperands();
   auto note = [&](Value value) {
     rule.shapes.emplace_back(

@@ -170,13 +170,15 @@ void honert::joinStages(Program &program) {
     StageResolver(stage).resolve();
     for (const Argument &argument : stage.arguments)
       if (known.insert({argument.kind, argument.fqn}).second) {
-        program.arguments.push_back(argument);
-        program.arguments.back().stage = static_cast<int64_t>(i);
+        // Sorted by kind, as without stages, so that files have one order.
+        auto place = std::upper_bound(program.arguments.begin(),
+                                      program.arguments.end(), argument,
+                                      [](const Argument &x, const Argument &y) {
+                                        return x.kind < y.kind;
+                                      });
+        program.arguments.insert(place, argument)->stage =
+            static_cast<int64_t>(i);
       }
   }
-  // As without stages, so that files have one order.
-  std::stable_sort(
-      program.arguments.begin(), program.arguments.end(),
-      [](const Argument &x, const Argument &y) { return x.kind < y.kind; });
   numberChannels(program);
 }
