@@ -261,6 +261,12 @@ static void addPartitionPasses(OpPassManager &manager,
   DistPartitionOptions partition;
   partition.report = options.report;
   manager.addPass(createDistPartition(partition));
+  if (options.overlapPieces != 1) {
+    DistSplitForOverlapOptions split;
+    split.pieces = options.overlapPieces;
+    split.report = options.report;
+    manager.addPass(createDistSplitForOverlap(split));
+  }
   manager.addPass(createDistVerify());
   manager.addPass(createDistLowerBlocks());
   manager.addPass(createDistLowerCollectives());

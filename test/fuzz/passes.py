@@ -190,6 +190,8 @@ EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-veri
 # Whose results several ranks run: sharded.py.
 SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "dist-print-collectives",
            "dist-lower-collectives", "dist-bucket-collectives", "hone-overlap-collectives", "hone-set-mesh-invariant")
+# Of which no random graph has collectives that are worth it: test/Sharding/Overlap.
+OVERLAPPING = ("dist-split-for-overlap",)
 # Mixtures of experts, which no random graph holds: test/Sharding/Experts, test/unit/Sharding.
 BLOCKS = ("dist-block-experts", "dist-lower-blocks")
 # Whose bounds and checks end runs: ids.py.
@@ -283,8 +285,8 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *ENDING, *GENERATING, *CHANGING, *STAGED, *JOINING, *BLOCKS,
-             *PIPELINES}
+    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *OVERLAPPING, *ENDING, *GENERATING, *CHANGING, *STAGED,
+             *JOINING, *BLOCKS, *PIPELINES}
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]

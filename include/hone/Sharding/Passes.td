@@ -335,6 +335,54 @@ def DistBucketCollectives : Pass<"dist-bucket-collectives", "::mlir::ModuleOp"> 
   ];
 }
 
+def DistSplitForOverlap : Pass<"dist-split-for-overlap", "::mlir::ModuleOp"> {
+  let summary = "Splits the ops between collectives into pieces whose collectives overlap";
+  let description = [{
+    The pass runs after `dist-partition`. A product that waits for a collective leaves the GPU idle meanwhile. The pass
+    splits such products, and the ops and collectives around them, along a dimension into `pieces` pieces that do not
+    depend on each other. While the collective of one piece runs, the next piece computes: asynchronous tensor
+    parallelism, and the overlap of the all-to-alls of experts. `hone-overlap-collectives` starts them early and waits
+    for them late, and the predicted time of a step counts what remains.
+
+    - **What is split.** Collectives along `axes`, and ops whose iterations along the dimension are independent:
+      products, norms, elementwise ops, moves. Attention, random numbers, orders and sums over the dimension are not;
+      they read the pieces side by side, behind the last of them.
+    - **Along which dimension.** The outermost in which a collective moves nothing (sequences of the batch), if the
+      number of pieces divides it. Else the dimension that it gathers or scatters, within the shard of each rank.
+    - **In which order.** A piece runs one step behind the piece before it, where a step ends at a collective.
+    - **What is not worth it.** A collective whose pieces take over 1.5 times as long on their links as the whole,
+      by their latency, is not split. `bytes` replaces this by a size.
+
+    The pieces compute the same elements from the same operands, so results keep their bits where the kernels do not
+    depend on the number of rows. A region costs smaller products and, where a dimension is gathered, copies.
+
+    See Wang et al., Overlap Communication with Dependent Computation via Decomposition, 2023; and Wang et al., Domino,
+    2024, which splits a batch in the same way.
+
+    Errors: fewer than one piece.
+
+    ```mlir
+    %y = hone.dot_general %x, %w batch [] x [] contract [2] x [0] : tensor<2x4x8xf32>, tensor<8x8xf32> -> tensor<2x4x8xf32>
+    %s = dist.all_reduce sum %y over ["tp"] : tensor<2x4x8xf32>
+    // hone-opt --dist-split-for-overlap="pieces=2 bytes=1"
+    %0 = hone.slice %x [0, 0, 0] to [1, 4, 8] by [1, 1, 1] : tensor<2x4x8xf32> -> tensor<1x4x8xf32>
+    %1 = hone.dot_general %0, %w batch [] x [] contract [2] x [0] : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
+    %2 = dist.all_reduce sum %1 over ["tp"] {dist.piece} : tensor<1x4x8xf32>
+    %3 = hone.slice %x [1, 0, 0] to [2, 4, 8] by [1, 1, 1] : tensor<2x4x8xf32> -> tensor<1x4x8xf32>
+    %4 = hone.dot_general %3, %w batch [] x [] contract [2] x [0] : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
+    %5 = dist.all_reduce sum %4 over ["tp"] {dist.piece} : tensor<1x4x8xf32>
+    %s = hone.concat %2, %5 dim 0 : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<2x4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect"];
+  let options = [
+    Option<"pieces", "pieces", "int64_t", "2", "Pieces of an op">,
+    Option<"axes", "axes", "std::string", "\"tp+ep\"", "Axes of the collectives that are split, with + between">,
+    Option<"bytes", "bytes", "int64_t", "0", "Bytes of the smallest collective that is split; 0: chosen by its links">,
+    Option<"report", "report", "bool", "false", "Explain what is split in remarks">
+  ];
+}
+
 def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
   let summary = "Checks how the ranks hold every value of a local function";
   let description = [{

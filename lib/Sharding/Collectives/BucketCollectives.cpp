@@ -139,7 +139,8 @@ int64_t Bucketer::limitOf(Collective op, bool isCopied) const {
 /// its place there: by a kernel, for nothing else.
 bool Bucketer::canJoin(Collective op) const {
   Value operand = op->getOperand(0);
-  if (op.getAsync() || !op.isContiguous() || ranksOf(op) == 1)
+  if (op.getAsync() || !op.isContiguous() || ranksOf(op) == 1 ||
+      op->hasAttr(pieceAttr))
     return false;
   Operation *producer = operand.getDefiningOp();
   if (isAllReduce(op) && producer && isa<HoneDialect>(producer->getDialect()) &&

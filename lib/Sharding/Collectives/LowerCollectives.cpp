@@ -167,6 +167,8 @@ static Value lower(ImplicitLocOpBuilder &b, CollectiveOpInterface op,
   Value sent = to.isSharded() ? blocks.split(operand, to.dim, to.cuts, to.snake)
                               : blocks.asBlock(operand);
   Value received = op.createOnBlocks(b, sent, n);
+  if (Attribute piece = op->getAttr(pieceAttr))
+    received.getDefiningOp()->setAttr(pieceAttr, piece);
   return from.isSharded()
              ? blocks.merge(received, from.dim, from.cuts, from.snake)
              : blocks.withoutBlock(received);

@@ -266,6 +266,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                             (attribute.getName() == turnsAttr &&
                              isa<DictionaryAttr>(attribute.getValue()))))
     return success();
+  if (attribute.getName() == pieceAttr && isa<UnitAttr>(attribute.getValue()) &&
+      isa<CollectiveOpInterface>(op))
+    return success();
   for (auto [name, least] : {std::pair(StringRef(stagesAttr), 2),
                              std::pair(StringRef(stageAttr), 0)}) {
     if (attribute.getName() != name || !isa<ModuleOp>(op))

@@ -46,6 +46,9 @@ constexpr llvm::StringLiteral turnsAttr = "dist.turns";
 /// On arguments that a stage keeps for several micro-batches: how many
 /// instances of them there are.
 constexpr llvm::StringLiteral windowAttr = "dist.window";
+/// Marks a collective of a piece (`dist-split-for-overlap`): it is not joined
+/// with those of other pieces.
+constexpr llvm::StringLiteral pieceAttr = "dist.piece";
 /// The axis of a mesh whose coordinates are the stages of a pipeline. It
 /// divides no tensor.
 constexpr llvm::StringLiteral stageAxis = "pp";
