@@ -16,7 +16,7 @@ generate() { # PAGE GENERATOR FILE [OPTION...]
   rm -f "$out/$page.md.d"
 }
 
-generate HoneDialect -gen-dialect-doc IR/HoneOps.td -dialect=hone
+generate HoneDialect -gen-dialect-doc IR/HoneAllOps.td -dialect=hone
 generate DistDialect -gen-dialect-doc Sharding/IR/DistOps.td -dialect=dist
 generate PlanDialect -gen-dialect-doc Plan/PlanOps.td -dialect=plan
 generate HoneOpInterface -gen-op-interface-docs IR/HoneInterfaces.td

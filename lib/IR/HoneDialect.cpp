@@ -2,6 +2,7 @@
 
 #include "hone/IR/DialectMarker.h"
 #include "hone/IR/IndexedOps.h"
+#include "hone/IR/MergeOps.h"
 #include "hone/IR/PackageFunction.h"
 #include "hone/IR/ResultNames.h"
 #include "hone/IR/SelectionBias.h"
@@ -34,6 +35,9 @@ void HoneDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "hone/IR/HoneOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "hone/IR/HoneMergeOps.cpp.inc"
       >();
   attachIndexedOps(getContext());
 }

@@ -197,6 +197,12 @@ DimensionMapping CrossEntropyBwdOp::getDimensionMapping() {
 // Attention
 //===----------------------------------------------------------------------===//
 
+/// Whether `type` is that of operands, or the f32 in which their sums are kept.
+static bool isOperandsOrSums(Type type, Type operands) {
+  bool areNarrow = operands.getIntOrFloatBitWidth() < 32;
+  return type == operands || (areNarrow && type.isF32());
+}
+
 /// Checks shapes and types: C1, C2 and C4 of `hone.attention`.
 template <typename AttentionLike>
 static LogicalResult verifyHeads(AttentionLike op, Value output) {
@@ -214,11 +220,15 @@ static LogicalResult verifyHeads(AttentionLike op, Value output) {
                          {query[0], query[1], query[2], value[3]})))
     return failure(); // c1
   Type element = getElementTypeOrSelf(op.getQuery());
-  for (Value other : {Value(op.getKey()), Value(op.getValue()), output})
-    if (getElementTypeOrSelf(other) != element) // c1
+  constexpr bool maySum = std::is_same_v<AttentionLike, AttentionOp>;
+  for (Value other : {Value(op.getKey()), Value(op.getValue()), output}) {
+    Type own = getElementTypeOrSelf(other);
+    if (own != element && // c1
+        !(maySum && other == output && isOperandsOrSums(own, element)))
       return op.emitOpError()
              << "query, key, value and result have element types " << element
-             << " and " << getElementTypeOrSelf(other) << ", expected one";
+             << " and " << own << ", expected one";
+  }
   if (key[2] == 0 || query[2] % key[2] != 0) // c2
     return op.emitOpError() << "has " << query[2] << " query heads and "
                             << key[2] << " key heads, expected a multiple";
@@ -304,11 +314,17 @@ LogicalResult AttentionBwdOp::verify() {
   if (failed(verifyAttention(*this, getOutput(), getLse())) ||
       failed(expectType(*this, "grad", getGrad(), getOutput().getType())))
     return failure(); // attention_bwd_c1
+  // Gradients are rounded like the operands, or all are sums.
+  Type element = elementOf(getQueryGrad());
+  if (!isOperandsOrSums(element, elementOf(getQuery())))
+    element = elementOf(getQuery());
   if (failed(expectType(*this, "query_grad", getQueryGrad(),
-                        getQuery().getType())) ||
-      failed(expectType(*this, "key_grad", getKeyGrad(), getKey().getType())))
+                        getQuery().getType().clone(element))) ||
+      failed(expectType(*this, "key_grad", getKeyGrad(),
+                        getKey().getType().clone(element))))
     return failure(); // attention_bwd_c2
-  return expectType(*this, "value_grad", getValueGrad(), getValue().getType());
+  return expectType(*this, "value_grad", getValueGrad(),
+                    getValue().getType().clone(element));
 }
 
 LogicalResult DecodeAttentionOp::verify() {

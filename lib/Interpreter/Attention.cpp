@@ -1,7 +1,8 @@
 //===- Attention.cpp - Scaled dot-product attention -----------------------===//
 
-#include "hone/Interpreter/Ops.h"
+#include "MergeAttention.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -122,6 +123,36 @@ Tensors interp::attention(ArrayRef<ResultSpec> results,
   if (results.size() > 1)
     made.push_back(results[1].floats(std::move(lses)));
   return made;
+}
+
+Tensors interp::mergeAttention(ArrayRef<ResultSpec> results,
+                               const AttentionPart &part,
+                               const AttentionPart &other) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  ArrayRef<int64_t> shape = part.result.shape();
+  int64_t T = shape[1], H = shape[2], E = shape[3];
+  std::vector<double> merged(part.result.size()), lses(part.lse.size());
+  for (size_t at = 0; at != lses.size(); ++at) {
+    std::array<double, 2> own = {part.lse.floats()[at], other.lse.floats()[at]};
+    double top = -infinity, sum = 0;
+    for (double &lse : own) {
+      lse = std::isinf(lse) ? -infinity : lse;
+      top = maximum(top, lse);
+    }
+    for (double &lse : own)
+      sum += lse = top == -infinity ? 0 : std::exp(lse - top);
+    lses[at] = sum == 0 ? infinity : top + std::log(sum);
+    int64_t row = int64_t(at) % T, head = int64_t(at) / T % H,
+            batch = int64_t(at) / (T * H);
+    for (int64_t e = 0; e != E; ++e) {
+      int64_t place = ((batch * T + row) * H + head) * E + e;
+      merged[place] = (own[0] * part.result.floats()[place] +
+                       own[1] * other.result.floats()[place]) /
+                      (sum == 0 ? 1 : sum);
+    }
+  }
+  return {results[0].floats(std::move(merged)),
+          results[1].floats(std::move(lses))};
 }
 
 Tensors interp::attentionBwd(ArrayRef<ResultSpec> results, const Tensor &grad,

@@ -1,7 +1,9 @@
 //===- NamedHandlers.cpp - Handlers of named ops --------------------------===//
 
 #include "Handlers.h"
+#include "MergeAttention.h"
 
+#include "hone/IR/MergeOps.h"
 #include "hone/IR/QueryPositions.h"
 
 #include <cmath>
@@ -72,6 +74,11 @@ void HandlerTable::addNamed() {
                                        /*salt=*/0,
                                        RandomPlace(),
                                        {frame[op.getFirst()].ints()[0]}});
+  });
+  on<MergeAttentionOp>([](MergeAttentionOp op, const Frame &frame) {
+    return mergeAttention(frame.specs(op),
+                          {frame[op.getResult()], frame[op.getLse()]},
+                          {frame[op.getOther()], frame[op.getOtherLse()]});
   });
   on<GeluOp>([](GeluOp op, const Frame &frame) {
     std::vector<double> values(frame[op.getInput()].floats());

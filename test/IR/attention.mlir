@@ -1,6 +1,16 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
 
+// Sums that are merged before they are rounded.
+// CHECK-LABEL: @sums
+func.func @sums(%q: tensor<2x16x4x64xbf16>, %k: tensor<2x16x2x64xbf16>) {
+  // CHECK: -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  %o, %lse = hone.attention %q, %k, %k scale 0.125
+      : (tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
+  return
+}
+
 // CHECK-LABEL: @example
 func.func @example(%q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>, %v: tensor<2x16x2x64xf32>,
                    %segments: tensor<2x16xi64>, %part: tensor<2x8x4x64xf32>, %first: tensor<2xi64>) {

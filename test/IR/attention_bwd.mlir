@@ -1,6 +1,17 @@
 // RUN: hone-opt %s | FileCheck %s
 // RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s
 
+// Sums that are added to others before they are rounded.
+// CHECK-LABEL: @sums
+func.func @sums(%q: tensor<2x16x4x64xbf16>, %k: tensor<2x16x2x64xbf16>, %l: tensor<2x4x16xf32>) {
+  // CHECK: -> (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>)
+  %a, %b, %c = hone.attention_bwd %q, %q, %k, %k, %q, %l scale 1.0
+      : (tensor<2x16x4x64xbf16>, tensor<2x16x4x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>,
+      tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
+      -> (tensor<2x16x4x64xf32>, tensor<2x16x2x64xf32>, tensor<2x16x2x64xf32>)
+  return
+}
+
 // CHECK-LABEL: @example
 func.func @example(
     %do: tensor<2x16x4x64xf32>, %q: tensor<2x16x4x64xf32>, %k: tensor<2x16x2x64xf32>,

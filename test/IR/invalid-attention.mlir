@@ -217,3 +217,13 @@ func.func @attention_c4_runs(%q: tensor<2x16x4x64xf32>, %f: tensor<3xi64>) {
       -> (tensor<2x16x4x64xf32>, tensor<2x4x16xf32>)
   return
 }
+
+// -----
+
+func.func @attention_c1_narrowed(%q: tensor<2x16x4x64xf32>) {
+  // expected-error@+1 {{'hone.attention' op query, key, value and result have element types 'f32' and 'bf16', expected one}}
+  %o, %l = hone.attention %q, %q, %q scale 1.0
+      : (tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>, tensor<2x16x4x64xf32>)
+      -> (tensor<2x16x4x64xbf16>, tensor<2x4x16xf32>)
+  return
+}

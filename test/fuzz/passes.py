@@ -208,7 +208,8 @@ PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Ops that no random graph holds, with the reason.
 _GENERATED = "of programs that continue a text: it has no gradient, and hone-build-generate alone makes it"
-UNDRAWN: dict[str, str] = {"decode_attention": _GENERATED, "update_slice": _GENERATED}
+UNDRAWN: dict[str, str] = {"decode_attention": _GENERATED, "update_slice": _GENERATED,
+                           "merge_attention": "of attention in a ring: it has no gradient, and dist-lower-rings alone makes it"}
 OP_SEEDS = range(40)  # graphs of each source in which the others must occur
 
 # Function passes that commute with each other as far as meaning goes; groups come last, then only folding.

@@ -137,8 +137,9 @@ def Hone_AttentionBwdOp : Hone_Op<"attention_bwd", "attention", "contraction",
     `ds = p (dp - delta)`, `dq = scale * ds k` and `dk = scale * ds^T q`. Gradients of a key head and its value head are
     sums over the query heads that share it. Masks get no gradient.
 
-    (C1) `grad` and `output` have the type of the attention's result, `lse` that of its `lse`, and the other operands
-    and attributes are those of the attention. (C2) Results have the types of query, key and value.
+    (C1) `grad` and `output` have the type of the attention's result, with the element type of the query, `lse` that of
+    its `lse`, and the other operands and attributes are those of the attention. (C2) Results have the types of query,
+    key and value; or all are f32 in place of a narrower type, to be added to others before they are rounded.
 
     Example:
 

@@ -177,12 +177,14 @@ def Hone_AttentionOp : Hone_Op<"attention", "attention", "contraction",
     as it has elements, and run `r` begins at position `first[r]`. `causal`, `segments` and dropout go by the position
     of a query; the added mask has a row per query.
 
-    (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, the result `[B, T, H, E]`, of one
-    element type. (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask` has at most a float tensor
-    `[B or 1, H or 1, T, S]`, which is added, then an integer tensor `[B, S]`, the `segments`, and then an i64 tensor
-    of rank 1, `first`. With segments `T = S`, or there is `first`, whose size divides `T`. (C5) `rng` is present exactly if `dropout > 0`, and begins with a key of shape `[3]`. (C6)
-    `0 <= dropout < 1`. (C7) The second operand of `rng`, if there is one, and `whole` are `origin` and `whole` of
-    `hone.random`, of `[B, H, T, S]`; with `first`, `origin` does not count positions, and dropout needs both.
+    (C1) `query` is `[B, T, H, D]`, `key` `[B, S, G, D]`, `value` `[B, S, G, E]`, of one element type; the result is
+    `[B, T, H, E]`, of that type, or of f32 in place of a narrower one, to be merged with others before it is rounded.
+    (C2) `G` divides `H`. (C3) `lse` is `[B, H, T]`. (C4) `mask` has at most a float tensor `[B or 1, H or 1, T, S]`,
+    which is added, then an integer tensor `[B, S]`, the `segments`, and then an i64 tensor of rank 1, `first`. With
+    segments `T = S`, or there is `first`, whose size divides `T`. (C5) `rng` is present exactly if `dropout > 0`, and
+    begins with a key of shape `[3]`. (C6) `0 <= dropout < 1`. (C7) The second operand of `rng`, if there is one, and
+    `whole` are `origin` and `whole` of `hone.random`, of `[B, H, T, S]`; with `first`, `origin` does not count
+    positions, and dropout needs both.
 
     Example:
 

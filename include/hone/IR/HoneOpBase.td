@@ -14,6 +14,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Hone_Tensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1]>;
 def Hone_NumberTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8]>;
 def Hone_FloatTensor : StaticShapeTensorOf<[F64, F32, BF16, F16]>;
+// What sums are kept in.
+def Hone_WideTensor : StaticShapeTensorOf<[F64, F32]>;
 def Hone_IntTensor : StaticShapeTensorOf<[I64, I32, I8]>;
 def Hone_BoolTensor : StaticShapeTensorOf<[I1]>;
 def Hone_IntOrBoolTensor : StaticShapeTensorOf<[I64, I32, I8, I1]>;

@@ -793,6 +793,7 @@ def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"
     - Backward: it recomputes scores and weights from the log-sum-exp, then `dv = (p z)^T grad`, `dp = (grad v^T) z`,
       `ds = scale p (dp - delta)`, `dq = ds k`, `dk = ds^T q`. Here `z` is the dropout factor and `delta` the sum of
       `grad * output` along the width.
+    - `hone.merge_attention`: weights of both sets of keys per row, then an average of rows.
 
     Products read the operands' type and accumulate in fp32. The weights and `ds` are rounded to that type before the
     product that reads them; everything else is fp32 (f64 for f64). Query heads that share a key head are rows of one

@@ -65,6 +65,9 @@ std::string hone::whyNotAsked(const AttentionParts &parts) {
   Type statistics = getElementTypeOrSelf(parts.lse);
   if (!element.isBF16() && !element.isF16())
     stream << "has operands of " << element << ", expected bf16 or f16";
+  else if (elementOf(parts.isBackward ? parts.queryGrad : parts.result) !=
+           element)
+    stream << "has results that are sums in f32, expected " << element;
   else if (!statistics.isF32())
     stream << "has a log-sum-exp of " << statistics << ", expected f32";
   else if (parts.first)

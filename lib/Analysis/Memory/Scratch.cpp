@@ -15,7 +15,7 @@ int64_t hone::normPartials(Type input) {
 
 SmallVector<MemRefType> hone::gradientSumTypes(AttentionBwdOp op) {
   SmallVector<MemRefType> types;
-  if (getElementTypeOrSelf(op.getKey()).getIntOrFloatBitWidth() < 32)
+  if (elementOf(op.getKeyGrad()).getIntOrFloatBitWidth() < 32)
     for (Value operand : {op.getKey(), op.getValue()})
       types.push_back(
           MemRefType::get(cast<ShapedType>(operand.getType()).getShape(),

@@ -5,11 +5,13 @@
 // that share a key head lie one after the other, as rows of one product, so
 // that keys and values are never repeated. Scores and what the softmax makes of
 // them are [batch, head, query, key], the index that dropout counts by.
+// Attention over two sets of keys is an average of rows.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RowBuilder.h"
 #include "hone/Analysis/Fusion/Groups.h"
+#include "hone/IR/MergeOps.h"
 #include "hone/IR/QueryPositions.h"
 #include "hone/Transforms/Passes.h"
 
@@ -93,7 +95,7 @@ private:
     Value weights, top, sum;
   };
   Softmax softmax();
-  Value average(Value weights);
+  Value average(Value weights, Type element);
   Value isEqual(Value x, Value y);
   Value delta(AttentionBwdOp op);
 
@@ -298,9 +300,9 @@ Decomposer::Softmax Decomposer::softmax() {
   return {p, top, sum};
 }
 
-/// The result: values by their weights.
-Value Decomposer::average(Value weights) {
-  Value o = product(operandOf(drop(weights)), Width, value, Position, low);
+/// The result, in `element`: values by their weights.
+Value Decomposer::average(Value weights, Type element) {
+  Value o = product(operandOf(drop(weights)), Width, value, Position, element);
   return swapHeads(byHead(o));
 }
 
@@ -310,12 +312,12 @@ SmallVector<Value> Decomposer::forward(AttentionOp op) {
   Value isInfinite = isEqual(b.create<AbsOp>(made.top), infinity);
   Value lse = r.add(made.top, b.create<LogOp>(made.sum));
   lse = b.create<SelectOp>(isInfinite, infinity, lse);
-  Value result = average(made.weights);
+  Value result = average(made.weights, elementOf(op.getResult()));
   return {result, r.narrow(lse, op.getLse())};
 }
 
 SmallVector<Value> Decomposer::forward(DecodeAttentionOp) {
-  return {average(softmax().weights)};
+  return {average(softmax().weights, low)};
 }
 
 /// What `make` makes, marked as recomputed: ops of the forward pass that are
@@ -349,14 +351,54 @@ SmallVector<Value> Decomposer::backward(AttentionBwdOp op) {
   Value grad = byKeyHead(swapHeads(op.getGrad()));
   // Two kernels compute the weights: one stands before dp, one after it.
   Value p = again(0, [&] { return operandOf(drop(weights())); });
-  Value dv = product(p, Position, grad, Position, low);
+  Type made = elementOf(op.getQueryGrad());
+  Value dv = product(p, Position, grad, Position, made);
   Value dp = drop(byHead(product(grad, Width, value, Width, wide)));
   p = again(1, weights);
   Value ds = r.mul(p, r.sub(dp, r.perRow(delta(op))));
   Value rounded = operandOf(scaled(ds));
-  Value dq = product(rounded, Width, key, Position, low);
-  Value dk = product(rounded, Position, query, Position, low);
+  Value dq = product(rounded, Width, key, Position, made);
+  Value dk = product(rounded, Position, query, Position, made);
   return {swapHeads(byHead(dq)), swapHeads(dk), swapHeads(dv)};
+}
+
+//===----------------------------------------------------------------------===//
+// Two sets of keys
+//===----------------------------------------------------------------------===//
+
+/// Weights are computed per row, then rows are averaged by them.
+static SmallVector<Value> decompose(MergeAttentionOp op, OpBuilder &builder) {
+  RowBuilder r(op, op.getResult(), /*width=*/0, builder);
+  ImplicitLocOpBuilder &b = r.b;
+  RankedTensorType rows = typeOf(op.getLse());
+  Value least = r.splat(rows, minusInfinity);
+  Value infinity = r.splat(rows, -minusInfinity);
+  auto isEqual = [&](Value x, Value y) -> Value {
+    return b.create<CmpOp>(rows.clone(b.getI1Type()), CmpPredicate::eq, x, y);
+  };
+  auto choose = [&](Value condition, Value x, Value y) -> Value {
+    return b.create<SelectOp>(condition, x, y);
+  };
+  // A set of which no key is seen has an infinite log-sum-exp of either sign.
+  auto seen = [&](Value lse) {
+    return choose(isEqual(lse, infinity), least, lse);
+  };
+  Value lse = seen(op.getLse()), other = seen(op.getOtherLse());
+  Value top = b.create<MaxOp>(lse, other);
+  Value isHidden = isEqual(top, least);
+  Value base = choose(isHidden, r.splat(rows, 0.0), top);
+  Value weight = r.exp(r.sub(lse, base)), second = r.exp(r.sub(other, base));
+  Value sum = r.add(weight, second);
+  Value divisor = choose(isHidden, r.splat(rows, 1.0), sum);
+  auto share = [&](Value weight, Value result) {
+    Value own = b.create<TransposeOp>(r.div(weight, divisor),
+                                      ArrayRef<int64_t>{0, 2, 1});
+    return r.mul(r.perRow(own), result);
+  };
+  Value merged =
+      r.add(share(weight, op.getResult()), share(second, op.getOther()));
+  return {merged,
+          choose(isHidden, infinity, r.add(base, b.create<LogOp>(sum)))};
 }
 
 namespace {
@@ -382,6 +424,12 @@ struct DecomposeAttention
     for (auto op : llvm::make_early_inc_range(body.getOps<AttentionBwdOp>()))
       if (!stays(op))
         replace(op, [&](Decomposer &by) { return by.backward(op); });
+    for (auto op :
+         llvm::make_early_inc_range(body.getOps<MergeAttentionOp>())) {
+      OpBuilder builder(op);
+      op->replaceAllUsesWith(decompose(op, builder));
+      op.erase();
+    }
   }
 
   template <typename AttentionLike>

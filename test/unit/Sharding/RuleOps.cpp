@@ -377,6 +377,11 @@ static std::vector<OpText> layers() {
        "hone.decode_attention %0, %1, %2 at %p scale 0.5 : "
        "(tensor<6x4x12x4xf32>, tensor<6x4x6x4xf32>, tensor<6x4x6x4xf32>, "
        "tensor<i64>) -> tensor<6x4x12x4xf32>"},
+      {"merge_attention",
+       {query, lse, query, lse},
+       {query, lse},
+       "%r:2 = hone.merge_attention %0, %1 with %2, %3 : " + query + ", " +
+           lse},
       {"constant",
        {x},
        {x},
