@@ -51,7 +51,7 @@ REASONS = {
     "lib/Sharding/Experts/LowerBlocks.cpp": "lowers four ops, each by itself",
     "lib/Sharding/Experts/Mixture.cpp": "the pattern of a mixture of experts",
     "lib/Sharding/Experts/RoutingAnalysis.cpp": "the transfer functions of the analysis, one per op",
-    "lib/Sharding/Model/ShardingRule.cpp": "dist.constrain, which has no factors of its own",
+    "lib/Sharding/Model/ShardingRule.cpp": "dist.constrain, which has no factors of its own, and rings, which one axis divides",
     "lib/Sharding/Partition/LocalOps.cpp": "the local form of ops whose attributes or indices are positions",
     "lib/Sharding/Partition/Partition.cpp": "dist.constrain, which partitioning replaces",
     "lib/Sharding/Propagate/ContextParallel.cpp": "losses, whose rows are separated, and attention, which reads all positions",

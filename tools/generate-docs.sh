@@ -17,7 +17,7 @@ generate() { # PAGE GENERATOR FILE [OPTION...]
 }
 
 generate HoneDialect -gen-dialect-doc IR/HoneAllOps.td -dialect=hone
-generate DistDialect -gen-dialect-doc Sharding/IR/DistOps.td -dialect=dist
+generate DistDialect -gen-dialect-doc Sharding/IR/DistAllOps.td -dialect=dist
 generate PlanDialect -gen-dialect-doc Plan/PlanOps.td -dialect=plan
 generate HoneOpInterface -gen-op-interface-docs IR/HoneInterfaces.td
 generate DistOpInterfaces -gen-op-interface-docs Sharding/IR/DistInterfaces.td

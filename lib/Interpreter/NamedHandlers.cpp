@@ -5,6 +5,7 @@
 
 #include "hone/IR/MergeOps.h"
 #include "hone/IR/QueryPositions.h"
+#include "hone/Sharding/IR/RingOps.h"
 
 #include <cmath>
 
@@ -37,6 +38,23 @@ static AttentionInputs attentionInputs(OpTy op, const Frame &frame) {
           std::move(place),
           first ? std::vector<int64_t>(frame[first].ints())
                 : std::vector<int64_t>{0}};
+}
+
+/// A ring is causal attention of all positions.
+template <typename RingOp>
+static AttentionInputs ringInputs(RingOp op, const Frame &frame) {
+  return {frame[op.getQuery()],
+          frame[op.getKey()],
+          frame[op.getValue()],
+          /*mask=*/nullptr,
+          /*segments=*/nullptr,
+          /*rng=*/nullptr,
+          /*causal=*/true,
+          op.getScale().convertToDouble(),
+          /*dropout=*/0,
+          /*salt=*/0,
+          RandomPlace(),
+          {0}};
 }
 
 void HandlerTable::addNamed() {
@@ -74,6 +92,9 @@ void HandlerTable::addNamed() {
                                        /*salt=*/0,
                                        RandomPlace(),
                                        {frame[op.getFirst()].ints()[0]}});
+  });
+  on<dist::RingAttentionOp>([](dist::RingAttentionOp op, const Frame &frame) {
+    return attention(frame.specs(op), ringInputs(op, frame));
   });
   on<MergeAttentionOp>([](MergeAttentionOp op, const Frame &frame) {
     return mergeAttention(frame.specs(op),
@@ -118,6 +139,12 @@ void HandlerTable::addBackward() {
                         attentionInputs(op, frame), frame[op.getOutput()],
                         frame[op.getLse()]);
   });
+  on<dist::RingAttentionBwdOp>(
+      [](dist::RingAttentionBwdOp op, const Frame &frame) {
+        return attentionBwd(frame.specs(op), frame[op.getGrad()],
+                            ringInputs(op, frame), frame[op.getOutput()],
+                            frame[op.getLse()]);
+      });
   on<GeluBwdOp>([](GeluBwdOp op, const Frame &frame) {
     std::vector<double> values(frame[op.getInput()].floats());
     for (auto [value, grad] : llvm::zip(values, frame[op.getGrad()].floats()))

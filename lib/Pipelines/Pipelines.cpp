@@ -269,6 +269,7 @@ static void addPartitionPasses(OpPassManager &manager,
   }
   manager.addPass(createDistVerify());
   manager.addPass(createDistLowerBlocks());
+  manager.addPass(createDistLowerRings());
   manager.addPass(createDistLowerCollectives());
   addOptional(manager, createDistBucketCollectives(), options);
   // Coordinates and moves that several parts share.
@@ -286,6 +287,7 @@ static void addShardPasses(OpPassManager &manager,
   annotate.sequence = recipe.sequence;
   if (!recipe.context.empty())
     annotate.context = recipe.context;
+  annotate.report = options.report;
   manager.addPass(createDistAnnotate(annotate));
   if (recipe.stages == 1)
     return addPartitionPasses(manager, options);

@@ -68,7 +68,7 @@ COMMAND_LINES = {
     "dump-schedule-no-stages": usage("--dump-schedule: expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--dump-schedule=s.csv"),
     "dump-schedule-ending": usage("--dump-schedule: is 's.png', expected a file FILE.svg or FILE.csv", "--mesh=pp=2", "--dump-schedule=s.png"),
     "mesh-twice": usage("--mesh, --recipe: 'dp=4': expected each axis once", "--mesh=dp=2,dp=4"),
-    "recipe": usage("--mesh, --recipe: 'zero4': expected ddp, fsdp, zero1, zero2, zero3, zero3-keep, ep, sp, cp, cp-gather, cp-heads or an axis with its size", "--mesh=dp=2", "--recipe=zero4"),
+    "recipe": usage("--mesh, --recipe: 'zero4': expected ddp, fsdp, zero1, zero2, zero3, zero3-keep, ep, sp, cp, cp-gather, cp-heads, cp-ring or an axis with its size", "--mesh=dp=2", "--recipe=zero4"),
     "recipe-mesh": usage("--mesh, --recipe: 'fsdp': expected a mesh, as dp=2,tp=2", "--recipe=fsdp"),
     "recipe-level": usage("--mesh, --recipe: 'fsdp=zero3': expected an axis fs or dp, which divides state, as fs=2", "--recipe=tp=4,sp,fsdp=zero3,rep=2"),
     "micro-batches-zero": usage("--micro-batches: is '0', expected an integer from 1 to 1048576", "--micro-batches=0"),

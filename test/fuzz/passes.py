@@ -194,6 +194,8 @@ SHARDED = ("dist-annotate", "dist-propagate", "dist-partition", "dist-verify", "
 OVERLAPPING = ("dist-split-for-overlap",)
 # Mixtures of experts, which no random graph holds: test/Sharding/Experts, test/unit/Sharding.
 BLOCKS = ("dist-block-experts", "dist-lower-blocks")
+# Attention in a ring: test/Sharding/context.test, test/unit/Sharding/RingTest.cpp.
+RINGS = ("dist-lower-rings",)
 # Whose bounds and checks end runs: ids.py.
 ENDING = ("hone-bound-ids", "hone-guard-ids")
 # What language models alone have: test/unit/Transforms/GenerateTest.cpp.
@@ -287,7 +289,7 @@ def registered() -> set[str]:
 
 def complete() -> int:
     known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *OVERLAPPING, *ENDING, *GENERATING, *CHANGING, *STAGED,
-             *JOINING, *BLOCKS, *PIPELINES}
+             *JOINING, *BLOCKS, *RINGS, *PIPELINES}
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]

@@ -149,7 +149,9 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
       `tp`, of as many ranks as key heads, and `tp.r`. Weights of keys and values are replicated along `tp.r`, and all
       else is sharded along both.
     - With `cp`, attention reads keys and values of all positions. By the option `context`, ranks gather them (`gather`),
-      or have all positions of some heads meanwhile (`heads`); `auto` takes what needs less time between ranks.
+      have all positions of some heads meanwhile (`heads`), or send them around (`ring`: ops become
+      `dist.ring_attention`); `auto` takes the fastest, by the links and what attention hides, and of ways within a
+      tenth of it the one that holds the least.
     - Gradients that micro-batches are added to are partial sums along the axes of inputs that do not shard them. Only
       the update reduces them. In a mesh-invariant module they are never partial.
     - State whose shape differs from its parameter's is sharded with it where that keeps 8-bit blocks complete. Means of
@@ -195,7 +197,8 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     Option<"fsdp", "fsdp", "std::string", "\"zero3\"", "What axis fs shards: zero1, zero2, zero3 or zero3-keep">,
     Option<"sequence", "sequence", "bool", "false", "Axis tp shards positions where it shards no features">,
     Option<"context", "context", "std::string", "\"auto\"",
-           "How attention gets the positions that axis cp shards: gather, heads or auto">
+           "How attention gets the positions that axis cp shards: gather, heads, ring or auto">,
+    Option<"report", "report", "bool", "false", "Emit a remark on how `auto` has chosen">
   ];
 }
 
@@ -279,6 +282,41 @@ def DistLowerBlocks : Pass<"dist-lower-blocks", "::mlir::ModuleOp"> {
     %1 = hone.reshape %ends : tensor<1x1x2xi32> -> tensor<2xi32>
     %2 = hone.grouped_dot %0, %w, %1 contract 1 : tensor<64x8xf32>, tensor<2x8x8xf32>, tensor<2xi32> -> tensor<64x8xf32>
     %y = hone.reshape %2 : tensor<64x8xf32> -> tensor<1x1x64x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::hone::HoneDialect"];
+}
+
+def DistLowerRings : Pass<"dist-lower-rings", "::mlir::ModuleOp"> {
+  let summary = "Lowers attention in a ring to attention on runs of positions and shifts of keys";
+  let description = [{
+    The pass runs after `dist-verify`. A rank `i` of `c` has the runs `i` and `2c - 1 - i` of positions. It computes
+    (Liu et al., 2023):
+
+    - first the causal attention among its own two runs;
+    - in step `j`, from 1 to `c - 1`, attention over the keys and values of rank `i - j`, which a `dist.shift` brings.
+      If that is an earlier rank, both of its runs of queries see the first run of keys; else its second run of queries
+      sees both. Either way two runs of queries each see a whole run of keys: one `hone.attention` without a mask, with
+      twice the batch. A `hone.select` by the rank's `dist.coordinate` chooses the runs. The shift for a step stands
+      before the attention of the step before it;
+    - `hone.merge_attention` of the parts, in f32 (f64 for f64), rounded once at the end.
+
+    Backward, each step is a `hone.attention_bwd` with the final result and log-sum-exp. Keys and values go around the
+    ring again, and their gradients with them, in f32. They lack the rank's own part until they are back home, so that
+    they too travel `c - 1` times.
+
+    ```mlir
+    %o, %lse = dist.ring_attention %q, %k, %v over ["cp"] scale 1.0 : ...
+    // hone-opt --dist-lower-rings, with reshapes and slices left out
+    %k1 = dist.shift %k by 1 over ["cp"] : tensor<1x8x2x4xf32>
+    %v1 = dist.shift %v by 1 over ["cp"] : tensor<1x8x2x4xf32>
+    %o0, %lse0 = hone.attention %q, %k, %v causal scale 1.0 : ...
+    %i = dist.coordinate ["cp"] : tensor<i64>
+    %is_earlier = hone.cmp ge, %i, %one : tensor<i64> -> tensor<i1>
+    %qs = hone.select %earlier, %q, %second_twice : tensor<1x2x4x2x4xi1>, tensor<1x2x4x2x4xf32>
+    ...
+    %o1, %lse1 = hone.attention %qs, %ks, %vs scale 1.0 : ...
+    %m, %ml = hone.merge_attention %o0, %lse0 with %o1, %lse1 : ...
     ```
   }];
   let dependentDialects = ["::hone::HoneDialect"];

@@ -35,9 +35,8 @@ SmallVector<AliasPair> CoordinateOp::getReusableOperands() { return {}; }
 // Shapes of parts
 //===----------------------------------------------------------------------===//
 
-/// Names of axes of the mesh, each once.
-static FailureOr<Axes> verifyAxes(Operation *op, ArrayAttr names,
-                                  const Mesh &mesh) {
+FailureOr<Axes> dist::verifyAxes(Operation *op, ArrayAttr names,
+                                 const Mesh &mesh) {
   Axes axes;
   for (auto name : names.getAsRange<StringAttr>()) {
     std::optional<unsigned> axis = mesh.find(name.getValue());

@@ -1,6 +1,7 @@
 //===- DistDialect.cpp - Attributes of the dist dialect -------------------===//
 
 #include "hone/IR/ResultNames.h"
+#include "hone/Sharding/IR/RingOps.h"
 #include "hone/Sharding/IR/Sharding.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -23,6 +24,9 @@ void DistDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "hone/Sharding/IR/DistOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "hone/Sharding/IR/DistRingOps.cpp.inc"
       >();
 }
 
@@ -261,6 +265,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     return readNetwork(attribute.getValue(), network,
                        [&] { return op->emitOpError(); });
   }
+  if (attribute.getName() == againAttr && isa<ShiftOp>(op) &&
+      isa<UnitAttr>(attribute.getValue()))
+    return success();
   if (isa<ModuleOp>(op) && ((attribute.getName() == scheduleAttr &&
                              isa<StringAttr>(attribute.getValue())) ||
                             (attribute.getName() == turnsAttr &&

@@ -3,6 +3,9 @@
 #include "ShardingRule.h"
 
 #include "hone/IR/QueryPositions.h"
+#include "hone/Sharding/IR/RingOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
@@ -33,6 +36,12 @@ FailureOr<ShardingRule> ShardingRule::of(Operation *op) {
     for (unsigned factor : random.getRandomFactors())
       drawn[factor] = true;
   }
+  auto noteRing = [&](auto ring) {
+    rule.ringFactor = ring.positionFactor;
+    rule.ringAxes = ring.getAxes();
+  };
+  llvm::TypeSwitch<Operation *>(op).Case<RingAttentionOp, RingAttentionBwdOp>(
+      noteRing);
   rule.operands = op->getNumOperands();
   auto note = [&](Value value) {
     rule.shapes.emplace_back(
@@ -231,11 +240,23 @@ std::optional<DimShards> ShardingRule::dimDivided(unsigned tensor, unsigned dim,
   return shards;
 }
 
+/// Whether ranks have two runs of positions each, in which attention in a ring
+/// chooses what a rank computes.
+bool ShardingRule::isOfRing(const DimShards &positions,
+                            const Mesh &mesh) const {
+  DimShards expected = {axesOf(ringAxes, mesh),
+                        {mapping.factors[ringFactor].size / 2},
+                        /*snake=*/true};
+  return positions.isWhole() || positions == expected;
+}
+
 /// Whether the op can be told where the runs of factors with cuts begin: of one
 /// dimension of random numbers, in runs whose length divides it and their first
 /// position, as that of each part does, and of counted positions in runs of one
 /// length.
 bool ShardingRule::canCut(ArrayRef<DimShards> shards, const Mesh &mesh) const {
+  if (ringFactor >= 0 && !isOfRing(shards[ringFactor], mesh))
+    return false;
   int64_t drawn = 0;
   for (auto [index, own] : llvm::enumerate(shards)) {
     if (own.cuts.empty())

@@ -75,12 +75,17 @@ public:
 
 private:
   bool canCut(llvm::ArrayRef<DimShards> factors, const Mesh &mesh) const;
+  bool isOfRing(const DimShards &positions, const Mesh &mesh) const;
 
   DimensionMapping mapping;
   bool isMeshInvariant = false;
   /// Which factors have no cuts where they are divided: parts are runs.
   llvm::SmallVector<bool> needsRuns;
   int counted = -1; ///< the factor of isCounted; none in a rule of `of`
+  /// The factor of positions that only a ring along `ringAxes` may divide; -1:
+  /// the op is no attention in a ring.
+  int ringFactor = -1;
+  mlir::ArrayAttr ringAxes;
   /// Which factors number random elements that are drawn run by run.
   llvm::SmallVector<bool> isDrawn;
   unsigned operands = 0;

@@ -9,6 +9,7 @@
 #include "LocalOps.h"
 
 #include "hone/IR/QueryPositions.h"
+#include "hone/Sharding/IR/RingOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -367,10 +368,38 @@ static Values emitAttention(ImplicitLocOpBuilder &b, const SplitOp &split,
   return emit(b, split, cast<RandomOpInterface>(op.getOperation()), operands);
 }
 
+/// Where ranks have all positions, the op is the attention of one rank.
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                   RingAttentionOp op, ValueRange operands) {
+  if (!split.factors[op.positionFactor].isWhole())
+    return Values(cloneLocal(b, split, operands)->getResults());
+  SmallVector<Type> types = {localTypeOf(split, 0), localTypeOf(split, 1)};
+  auto local = b.create<AttentionOp>(
+      types, operands[0], operands[1], operands[2], ValueRange(), ValueRange(),
+      b.getUnitAttr(), op.getScaleAttr(), b.getF64FloatAttr(0),
+      b.getI64IntegerAttr(0), DenseI64ArrayAttr());
+  return Values(local->getResults());
+}
+
+static Values emit(ImplicitLocOpBuilder &b, const SplitOp &split,
+                   RingAttentionBwdOp op, ValueRange operands) {
+  if (!split.factors[op.positionFactor].isWhole())
+    return Values(cloneLocal(b, split, operands)->getResults());
+  SmallVector<Type> types = {localTypeOf(split, 0), localTypeOf(split, 1),
+                             localTypeOf(split, 2)};
+  auto local = b.create<AttentionBwdOp>(
+      types, operands[0], operands[1], operands[2], operands[3], operands[4],
+      operands[5], ValueRange(), ValueRange(), b.getUnitAttr(),
+      op.getScaleAttr(), b.getF64FloatAttr(0), b.getI64IntegerAttr(0),
+      DenseI64ArrayAttr());
+  return Values(local->getResults());
+}
+
 SmallVector<Value> dist::emitLocal(ImplicitLocOpBuilder &b,
                                    const SplitOp &split, ValueRange operands) {
   return llvm::TypeSwitch<Operation *, Values>(split.op)
-      .Case<SliceOp, PadOp, EmbeddingOp, EmbeddingBwdOp>(
+      .Case<SliceOp, PadOp, EmbeddingOp, EmbeddingBwdOp, RingAttentionOp,
+            RingAttentionBwdOp>(
           [&](auto op) { return emit(b, split, op, operands); })
       .Case<CrossEntropyOp, CrossEntropyBwdOp>(
           [&](auto op) { return emitAnyLoss(b, split, op, operands); })

@@ -86,7 +86,7 @@ private:
   FeatureShards features;
   llvm::StringSet<> experts; ///< parameters with a matrix for each expert
   bool isSequenceDivided = false;
-  bool isByHeads = false;           ///< attention, along the axis of positions
+  ContextLowering lowering = ContextLowering::Gather; ///< of attention
   std::optional<Annotations> given; ///< a user's, in place of a recipe
   llvm::StringMap<ArrayRef<int64_t>> parameterShapes; ///< once it is asked for
   /// Parameters that only updates read: others read a copy in another type.
@@ -257,10 +257,10 @@ LogicalResult DistAnnotate::readPositions() {
   positions = cast<RankedTensorType>(input.getType()).getDimSize(1);
   int64_t ranks = (*axes)[*axes->find("cp")].size;
   if (positions % (2 * ranks) == 0) {
-    FailureOr<bool> heads =
-        choosesHeads(*reader, context, inputAxes, tensorAxes, *axes);
-    isByHeads = succeeded(heads) && *heads;
-    return heads;
+    FailureOr<ContextLowering> way =
+        chooseContext(*reader, context, inputAxes, tensorAxes, *axes, report);
+    lowering = way.value_or(ContextLowering::Gather);
+    return way;
   }
   return reader->emitError()
          << "input '" << argString(*reader, input.getArgNumber(), attr::fqn)
@@ -509,8 +509,10 @@ LogicalResult DistAnnotate::constrain(func::FuncOp func) {
   ArrayRef<StringAttr> blockAxes = inputAxes.batch;
   divideBlocks(func, expertAxis ? blockAxes.drop_back() : blockAxes,
                expertAxis ? ArrayRef(expertAxis) : ArrayRef<StringAttr>());
-  if (isByHeads)
+  if (lowering == ContextLowering::Heads)
     divideHeads(func, inputAxes, tensorAxes);
+  if (lowering == ContextLowering::Ring)
+    makeRings(func, inputAxes.positions);
   if (!sequence)
     return success();
   FailureOr<bool> isDivided =

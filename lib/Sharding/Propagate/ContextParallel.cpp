@@ -2,6 +2,8 @@
 
 #include "ContextParallel.h"
 
+#include "hone/Sharding/IR/RingOps.h"
+
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -120,76 +122,6 @@ void dist::separateRows(func::FuncOp func) {
 // Heads
 //===----------------------------------------------------------------------===//
 
-static Axes numbersOf(ArrayRef<StringAttr> names, const Mesh &mesh) {
-  Axes axes;
-  for (StringAttr name : names)
-    axes.push_back(*mesh.find(name.getValue()));
-  return axes;
-}
-
-namespace {
-/// Seconds between ranks, of one attention and its gradient.
-struct ContextSeconds {
-  double gather = 0, heads = 0;
-};
-} // namespace
-
-/// Keys and values are gathered twice, and their gradients scattered. With
-/// heads, all that the two ops read and make goes through an all-to-all.
-static ContextSeconds secondsOfContext(AttentionOp op, const InputAxes &inputs,
-                                       ArrayRef<StringAttr> tensorAxes,
-                                       const Mesh &mesh) {
-  Axes along = numbersOf(inputs.positions, mesh);
-  Group group = mesh.group(along);
-  auto ranks = double(group.ranks());
-  double others = double(mesh.count(numbersOf(inputs.batch, mesh)) *
-                         mesh.count(numbersOf(tensorAxes, mesh)));
-  auto shardBytes = [&](Value value) {
-    return double(byteSize(value.getType())) / others / ranks;
-  };
-  auto seconds = [&](CollectiveKind kind, double bytes) {
-    return secondsOf(kind, group, bytes);
-  };
-  ContextSeconds sum;
-  for (Value value : {op.getKey(), op.getValue()}) {
-    double bytes = shardBytes(value);
-    sum.gather += 2 * seconds(CollectiveKind::allGather, bytes) +
-                  seconds(CollectiveKind::reduceScatter, bytes * ranks);
-    sum.heads += 2 * seconds(CollectiveKind::allToAll, bytes);
-  }
-  for (Value value : {op.getQuery(), op.getResult()})
-    sum.heads += 2 * seconds(CollectiveKind::allToAll, shardBytes(value));
-  return sum;
-}
-
-FailureOr<bool> dist::choosesHeads(func::FuncOp func, StringRef context,
-                                   const InputAxes &inputs,
-                                   ArrayRef<StringAttr> tensorAxes,
-                                   const Mesh &mesh) {
-  if (!llvm::is_contained({"gather", "heads", "auto"}, context))
-    return func.emitError()
-           << "context is '" << context << "', expected gather, heads or auto";
-  if (context == "gather" || (context == "auto" && isMeshInvariant(func)))
-    return false;
-  int64_t ranks = mesh.count(numbersOf(inputs.positions, mesh)) *
-                  mesh.count(numbersOf(tensorAxes, mesh));
-  ContextSeconds all;
-  for (auto op : func.getOps<AttentionOp>()) {
-    int64_t heads = typeOf(op.getKey()).getDimSize(2);
-    if (heads % ranks != 0 && context == "auto")
-      return false;
-    if (heads % ranks != 0)
-      return op.emitOpError()
-             << "has " << heads << " key heads, expected a multiple of "
-             << ranks << ", the ranks along cp and tp together: type "
-             << "--recipe=cp-gather, which needs no heads, or a smaller cp";
-    ContextSeconds own = secondsOfContext(op, inputs, tensorAxes, mesh);
-    all.gather += own.gather;
-    all.heads += own.heads;
-  }
-  return context == "heads" || all.heads < all.gather;
-}
-
 namespace {
 /// Moves tensors [batch, position, head, width] between the two divisions.
 class HeadDivider {
@@ -268,5 +200,49 @@ void dist::divideHeads(func::FuncOp func, const InputAxes &inputs,
       divider.divide(attention);
     else if (auto backward = dyn_cast<AttentionBwdOp>(op))
       divider.divide(backward);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+std::string dist::whyNoRing(AttentionOp op) {
+  int64_t queries = typeOf(op.getQuery()).getDimSize(1),
+          keys = typeOf(op.getKey()).getDimSize(1);
+  if (op.getRng())
+    return "has dropout, whose random numbers a ring does not draw";
+  if (op.getSegments())
+    return "has packed documents, which a ring does not keep apart";
+  if (op.getMask())
+    return "has a mask besides the causal one, as of a window of positions";
+  if (!op.getCausal())
+    return "is not causal";
+  if (queries != keys)
+    return "has " + std::to_string(queries) + " queries and " +
+           std::to_string(keys) + " keys";
+  return "";
+}
+
+void dist::makeRings(func::FuncOp func, StringAttr axis) {
+  for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
+    OpBuilder b(&op);
+    ArrayAttr axes = b.getArrayAttr(axis);
+    Operation *ring = nullptr;
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      ring = b.create<RingAttentionOp>(op.getLoc(), op.getResultTypes(),
+                                       attention.getQuery(), attention.getKey(),
+                                       attention.getValue(), axes,
+                                       attention.getScaleAttr());
+    else if (auto backward = dyn_cast<AttentionBwdOp>(op))
+      ring = b.create<RingAttentionBwdOp>(
+          op.getLoc(), op.getResultTypes(), backward.getGrad(),
+          backward.getQuery(), backward.getKey(), backward.getValue(),
+          backward.getOutput(), backward.getLse(), axes,
+          backward.getScaleAttr());
+    if (!ring)
+      continue;
+    op.replaceAllUsesWith(ring);
+    op.erase();
   }
 }

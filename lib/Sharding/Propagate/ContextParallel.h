@@ -26,15 +26,24 @@ std::optional<unsigned> dimOfPositions(mlir::RankedTensorType type,
 /// apart, so that different axes can divide the two.
 void separateRows(mlir::func::FuncOp func);
 
-/// Whether attention of `func` is to have all positions of some heads on a
-/// rank, as `context` asks for: "gather", "heads" or "auto", which is what
-/// needs less time between ranks. An error where it asks for heads that the
-/// ranks along positions and `tensorAxes` cannot divide.
-mlir::FailureOr<bool> choosesHeads(mlir::func::FuncOp func,
-                                   llvm::StringRef context,
-                                   const InputAxes &inputs,
-                                   llvm::ArrayRef<mlir::StringAttr> tensorAxes,
-                                   const Mesh &mesh);
+/// How attention gets the positions of other ranks.
+enum class ContextLowering { Gather, Heads, Ring };
+
+/// The lowering of the attention of `func` that `context` asks for: "gather",
+/// "heads", "ring" or "auto", which compares what each sends, how long that
+/// takes, and what it holds (ContextChoice.cpp). Errors where it asks for heads
+/// that the ranks along positions and `tensorAxes` cannot divide, or for a ring
+/// that attention cannot use. With `report`, a remark says what was compared.
+mlir::FailureOr<ContextLowering> chooseContext(
+    mlir::func::FuncOp func, llvm::StringRef context, const InputAxes &inputs,
+    llvm::ArrayRef<mlir::StringAttr> tensorAxes, const Mesh &mesh, bool report);
+
+/// Why keys of `op` cannot go around a ring; "": they can.
+std::string whyNoRing(AttentionOp op);
+
+/// Makes attention of `func` attention in a ring along `axis`. It has no mask
+/// but the causal one (whyNoRing).
+void makeRings(mlir::func::FuncOp func, mlir::StringAttr axis);
 
 /// Constrains what attention of `func` reads and makes to heads along the axis
 /// of positions, and what others read of it to positions again (Jacobs et al.,

@@ -102,7 +102,7 @@ Error RecipeReader::readWord(StringRef text) {
     isReplicated = true;
     return Error::success();
   }
-  if (llvm::is_contained({"cp", "cp-gather", "cp-heads"}, text)) {
+  if (llvm::is_contained({"cp", "cp-gather", "cp-heads", "cp-ring"}, text)) {
     StringRef how = text == "cp" ? "auto" : text.drop_front(3);
     if (!recipe.context.empty() && recipe.context != how)
       return wrong(text, "one way to divide positions");
@@ -116,10 +116,9 @@ Error RecipeReader::readWord(StringRef text) {
   named.consume_front("fsdp=");
   if (!llvm::is_contained(levelsOfState(), named)) {
     if (!text.contains('=') || text.starts_with("fsdp"))
-      return wrong(text,
-                   "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
-                       ", ep, sp, cp, cp-gather, cp-heads or an axis with "
-                       "its size");
+      return wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
+                             ", ep, sp, cp, cp-gather, cp-heads, cp-ring or an "
+                             "axis with its size");
     if (Error error = readAxis(text))
       return error;
     auto *last = std::prev(axes.end());

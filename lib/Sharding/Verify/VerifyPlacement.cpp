@@ -1,6 +1,7 @@
 //===- VerifyPlacement.cpp - Placements along the axes --------------------===//
 
 #include "PlacementRules.h"
+#include "hone/Sharding/IR/RingOps.h"
 #include "hone/Sharding/Passes.h"
 
 namespace hone {
@@ -23,6 +24,8 @@ public:
 private:
   LogicalResult visit(Operation *op);
   LogicalResult compute(Operation *op);
+  template <typename RingOp>
+  LogicalResult checkRing(RingOp op, const PlacedOp &local);
   LogicalResult applyChange(Operation *op, ArrayAttr axes,
                             const OptionalPlacement &expected,
                             const OptionalPlacement &made);
@@ -69,6 +72,33 @@ PlacementVerifier::rejectPartial(Operation *op, unsigned axis,
   return diag;
 }
 
+/// Positions of attention in a ring are divided along its axes, and along no
+/// others.
+template <typename RingOp>
+LogicalResult PlacementVerifier::checkRing(RingOp op, const PlacedOp &local) {
+  Axes ring = axesOf(op.getAxes(), mesh);
+  for (auto [index, own] : llvm::enumerate(local.operands)) {
+    const TensorFactors &dims = local.rule.factorsOf(index);
+    unsigned positions = llvm::find_if(dims,
+                                       [&](const auto &factors) {
+                                         return llvm::is_contained(
+                                             factors, int(op.positionFactor));
+                                       }) -
+                         dims.begin();
+    Placement sharded = {Placement::Sharded, {positions}, op};
+    for (unsigned axis = 0; axis != mesh.numAxes(); ++axis) {
+      const Placement *found = own.along(axis);
+      bool isOfRing = llvm::is_contained(ring, axis);
+      if (isOfRing && !mayBe(own, axis, sharded))
+        return reject(op, axis, sharded, own);
+      if (!isOfRing && found && found->kind == Placement::Sharded &&
+          found->dims.size() == 1 && found->dims.contains(positions))
+        return reject(op, axis, std::nullopt, own);
+    }
+  }
+  return success();
+}
+
 LogicalResult PlacementVerifier::compute(Operation *op) {
   FailureOr<ShardingRule> rule = ShardingRule::of(op);
   if (failed(rule))
@@ -76,6 +106,12 @@ LogicalResult PlacementVerifier::compute(Operation *op) {
   PlacedOp local = {op, *rule, {}};
   for (Value operand : op->getOperands())
     local.operands.push_back(held.lookup(operand));
+  if (auto ring = dyn_cast<RingAttentionOp>(op))
+    if (failed(checkRing(ring, local)))
+      return failure();
+  if (auto ring = dyn_cast<RingAttentionBwdOp>(op))
+    if (failed(checkRing(ring, local)))
+      return failure();
   for (auto [index, result] : llvm::enumerate(op->getResults()))
     held[result] = {{},
                     repeatedDims(local, index),

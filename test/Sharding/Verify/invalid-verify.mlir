@@ -430,3 +430,39 @@ func.func @other_piece(%x: tensor<4x6xf32> {dist.sharding = #dist.sharding<{"dp"
   %6 = hone.reshape %4 : tensor<1x6xf32> -> tensor<6xf32>
   return %6 : tensor<6xf32>
 }
+
+// -----
+
+dist.mesh @mesh [<"dp" = 2>, <"cp" = 2>]
+// Attention in a ring along an axis that does not divide positions, and without one that does.
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @ring(%q: tensor<2x8x4x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {"cp" cuts [8] snake}, {}, {}>})
+    -> (tensor<2x8x4x8xf32> {dist.sharding = #dist.sharding<{"dp"}, {"cp" cuts [8] snake}, {}, {}>}) {
+  // expected-error@+1 {{'dist.ring_attention' op takes shards of dimension 0 along axis "dp", expected shards of dimension 1, as along axis "cp"}}
+  %o, %l = dist.ring_attention %q, %q, %q over ["dp"] scale 1.0
+      : (tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>) -> (tensor<2x8x4x8xf32>, tensor<2x4x8xf32>)
+  return %o : tensor<2x8x4x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"sp" = 2>, <"cp" = 2>]
+// expected-note@+1 {{ranks begin to differ here}}
+func.func @ring_of_some(%q: tensor<2x8x4x8xf32> {dist.sharding = #dist.sharding<{}, {"cp", "sp" cuts [16] snake}, {}, {}>})
+    -> (tensor<2x8x4x8xf32> {dist.sharding = #dist.sharding<{}, {"cp", "sp" cuts [16] snake}, {}, {}>}) {
+  // expected-error@+1 {{'dist.ring_attention' op takes shards of dimension 1 along axis "sp", expected replicas}}
+  %o, %l = dist.ring_attention %q, %q, %q over ["cp"] scale 1.0
+      : (tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>) -> (tensor<2x8x4x8xf32>, tensor<2x4x8xf32>)
+  return %o : tensor<2x8x4x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh [<"cp" = 2>]
+func.func @ring_of_all(%q: tensor<2x8x4x8xf32> {dist.sharding = #dist.sharding<{}, {}, {}, {}>})
+    -> (tensor<2x8x4x8xf32> {dist.sharding = #dist.sharding<{}, {}, {}, {}>}) {
+  // expected-error@+1 {{'dist.ring_attention' op takes replicas along axis "cp", expected shards of dimension 1}}
+  %o, %l = dist.ring_attention %q, %q, %q over ["cp"] scale 1.0
+      : (tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>, tensor<2x8x4x8xf32>) -> (tensor<2x8x4x8xf32>, tensor<2x4x8xf32>)
+  return %o : tensor<2x8x4x8xf32>
+}

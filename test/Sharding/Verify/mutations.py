@@ -28,6 +28,7 @@ MESHES = (
     ("mesh=tp=4", ("tp", "tp.r"), 30),  # of the Llama's heads two axes
     ("mesh=dp=2,cp=2 context=gather", ("dp", "cp"), 60),
     ("mesh=dp=2,cp=2 context=heads", ("dp", "cp"), 60),
+    ("mesh=dp=2,cp=2 context=ring", ("dp", "cp"), 60),
 )
 # Of a mixture of experts: sums over ep of gradients of experts are one too many, those of other gradients are needed. Of a
 # rank's one group and one block a reshape hides which of the two dimensions an axis divides: a gather of tokens, or a

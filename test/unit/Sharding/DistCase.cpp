@@ -57,7 +57,8 @@ bool DistCase::partition() {
   partitioned = global->clone();
   return runPasses(
       *partitioned,
-      "dist-propagate,dist-partition,dist-verify,dist-lower-blocks");
+      "dist-propagate,dist-partition,dist-verify,dist-lower-blocks,"
+      "dist-lower-rings");
 }
 
 std::string DistCase::verifyAfter(llvm::function_ref<void(func::FuncOp)> edit) {
@@ -97,6 +98,20 @@ static testing::AssertionResult near(const Tensor &wanted, const Tensor &got,
              << ", expected " << a;
   }
   return testing::AssertionSuccess();
+}
+
+FailureOr<DistCase::Results> DistCase::run() {
+  func::FuncOp whole = functionOf(*global);
+  FailureOr<Tensors> arguments = randomArguments(whole, 1, Mode::Typed);
+  if (failed(arguments))
+    return failure();
+  FailureOr<Tensors> exact = interpret(whole, *arguments, {Mode::F64, nullptr});
+  FailureOr<Tensors> own = interpret(whole, *arguments, {Mode::Typed, nullptr});
+  FailureOr<Tensors> ofRanks =
+      interpretOnRanks(local(), *arguments, Mode::Typed);
+  if (failed(exact) || failed(own) || failed(ofRanks))
+    return failure();
+  return Results{std::move(*exact), std::move(*own), std::move(*ofRanks)};
 }
 
 testing::AssertionResult DistCase::ranksAgree(double tolerance, Mode mode) {

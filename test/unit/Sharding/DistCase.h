@@ -39,6 +39,12 @@ public:
   /// Copies of one element must agree in every bit.
   testing::AssertionResult ranksAgree(double tolerance = 1e-12,
                                       interp::Mode mode = interp::Mode::F64);
+  /// What the function results in, in double and in its types, and what its
+  /// ranks make together in its types; of the same arguments.
+  struct Results {
+    interp::Tensors exact, own, ofRanks;
+  };
+  mlir::FailureOr<Results> run();
   /// "all_reduce(dp) 96, all_gather(tp) 8": in order, with the bytes of the
   /// operand.
   std::string collectives();

@@ -30,6 +30,7 @@ TEST(Recipe, SaysHowAttentionGetsPositions) {
   EXPECT_EQ(read("cp=2", "").context, "");
   EXPECT_EQ(read("cp=2", "cp").context, "auto");
   EXPECT_EQ(read("dp=2,cp=2", "cp-gather").context, "gather");
+  EXPECT_EQ(read("cp=4", "cp-ring").context, "ring");
   EXPECT_EQ(read("", "cp-heads,tp=2,cp=4").mesh, "cp=4,tp=2");
 }
 

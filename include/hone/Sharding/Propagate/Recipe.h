@@ -48,7 +48,7 @@ struct Recipe {
 ///   zero3-keep       zero3, but what is gathered stays for the backward part
 ///   sp               sequence parallel: axis tp divides positions too
 ///   ep               experts: axis ep divides them, and the batch too
-///   cp, cp-gather, cp-heads
+///   cp, cp-gather, cp-heads, cp-ring
 ///                    how attention gets the positions that axis cp divides;
 ///                    cp chooses
 ///   AXIS=SIZE[@LINK] an axis that `mesh` does not have: before the first
