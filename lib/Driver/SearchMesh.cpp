@@ -85,8 +85,8 @@ static Cluster clusterFor(const report::MachineModel &machine, Cluster cluster,
 //===----------------------------------------------------------------------===//
 
 /// Whether the options of `plan` are ones that honec takes. A GPU runs no
-/// stages. Along cp and ep a search may assume exchanges that honec lacks, a
-/// ring and an all-to-all, so that its estimate would be of another program.
+/// stages. Along ep a search may assume an exchange that honec lacks, an
+/// all-to-all, so that its estimate would be of another program.
 static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
                        bool isCuda) {
   pipeline.mesh = search::formatMesh(plan);
@@ -97,14 +97,14 @@ static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
     llvm::consumeError(std::move(error));
     return false;
   }
-  return (!isCuda || pipeline.ranks.stages == 1) && plan.cp == 1 &&
-         plan.ep == 1;
+  return (!isCuda || pipeline.ranks.stages == 1) && plan.ep == 1;
 }
 
-/// The command line that compiles `plan`.
-static std::string commandOf(const search::Plan &plan, const Options &options,
-                             const search::Model &model,
+/// The command line that compiles the plan, with the exchange that was priced.
+static std::string commandOf(const search::RankedPlan &ranked,
+                             const Options &options, const search::Model &model,
                              const Cluster &cluster) {
+  const search::Plan &plan = ranked.plan;
   std::string command = "honec " + options.package;
   for (StringRef given : options.given)
     if (StringRef name = given.split('=').first;
@@ -112,7 +112,11 @@ static std::string commandOf(const search::Plan &plan, const Options &options,
         name != "--micro-batches" && name != "-o")
       command += " " + given.str();
   command += " --mesh=" + search::formatMesh(plan);
-  if (std::string recipe = search::formatRecipe(plan); !recipe.empty())
+  std::string recipe = search::formatRecipe(plan);
+  if (plan.cp > 1)
+    recipe += (recipe.empty() ? "" : ",") +
+              search::keyExchangeName(ranked.cost.keys).str();
+  if (!recipe.empty())
     command += " --recipe=" + recipe;
   if (std::string schedule = search::formatSchedule(plan); !schedule.empty())
     command += " --schedule=" + schedule;
@@ -140,8 +144,9 @@ static void printCommand(llvm::raw_ostream &out, const Options &options,
     out << "\nhonec compiles no plan of so many ranks that fits\n";
     return;
   }
-  const search::Plan &plan =
-      first == best.end() ? report.compiled->plan : first->plan;
+  const search::RankedPlan &ranked =
+      first == best.end() ? *report.compiled : *first;
+  const search::Plan &plan = ranked.plan;
   std::string name =
       first == best.end() ? "*" : std::to_string(first - best.begin() + 1);
   out << llvm::formatv("\nto compile {0}", name);
@@ -150,8 +155,8 @@ static void printCommand(llvm::raw_ostream &out, const Options &options,
     out << llvm::formatv(", after an export with a batch of {0} in place of "
                          "{1}",
                          needed, batch);
-  out << llvm::formatv(":\n  {0}\n",
-                       commandOf(plan, options, report.model, report.cluster));
+  out << llvm::formatv(
+      ":\n  {0}\n", commandOf(ranked, options, report.model, report.cluster));
 }
 
 //===----------------------------------------------------------------------===//

@@ -138,12 +138,10 @@ static std::string describeLoss(const Cost &slower, const Cost &faster) {
 
 /// How keys and rows are exchanged, where they are.
 static std::string describeExchanges(const RankedPlan &ranked) {
-  static constexpr llvm::StringLiteral keys[] = {"cp-ring", "cp-gather",
-                                                 "cp-heads"};
   static constexpr llvm::StringLiteral rows[] = {"ep-all-to-all", "ep-gather"};
   std::string text;
   if (ranked.plan.cp > 1)
-    text += "," + keys[size_t(ranked.cost.keys)].str();
+    text += "," + keyExchangeName(ranked.cost.keys).str();
   if (ranked.plan.ep > 1)
     text += "," + rows[size_t(ranked.cost.rows)].str();
   return text;

@@ -20,6 +20,12 @@ static constexpr std::array<llvm::StringLiteral, 3> keepNames = {
 
 StringRef hone::search::keepName(Keep keep) { return keepNames[size_t(keep)]; }
 
+StringRef hone::search::keyExchangeName(KeyExchange keys) {
+  static constexpr llvm::StringLiteral names[] = {"cp-ring", "cp-gather",
+                                                  "cp-heads"};
+  return names[size_t(keys)];
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

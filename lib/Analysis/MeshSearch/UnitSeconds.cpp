@@ -117,18 +117,19 @@ void UnitModel::addKeys(UnitSeconds &seconds) const {
   double ahead = productSeconds(unit.attentionFlops);
   double back = productSeconds(unit.attentionBackwardFlops);
   double hops = double(plan.cp - 1);
-  double hop = secondsOf(CollectiveKind::shift, context, part);
+  // Keys and values are sent one after the other.
+  double hop = 2 * secondsOf(CollectiveKind::shift, context, part / 2);
   // Gradients of keys and values travel in f32.
   double widened = all * 4 / model.weightBytes;
-  double hopBack = secondsOf(CollectiveKind::shift, context,
-                             part * (1 + 4 / model.weightBytes));
+  double hopBack = hop + 2 * secondsOf(CollectiveKind::shift, context,
+                                       part / 2 * 4 / model.weightBytes);
   double ring = std::max(hops * hop - ahead, 0.0);
   double ringBack = std::max(hops * hopBack - back, 0.0);
   double gather = secondsOf(CollectiveKind::allGather, context, part);
   double gatherBack =
       gather + secondsOf(CollectiveKind::reduceScatter, context, widened);
   double forward = ring, backward = ringBack;
-  if (gather + gatherBack < forward + backward) {
+  if (!model.takesRings || gather + gatherBack < forward + backward) {
     forward = gather;
     backward = gatherBack;
     seconds.keys = KeyExchange::Gather;

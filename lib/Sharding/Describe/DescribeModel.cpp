@@ -2,6 +2,7 @@
 
 #include "hone/Sharding/Describe/DescribeModel.h"
 
+#include "Sharding/Propagate/ContextParallel.h"
 #include "Sharding/Stages/CutValues.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -286,6 +287,7 @@ void Describer::addProducts(Operation *op, search::Unit &unit) {
     divide(model.heads, query[2]);
     divide(model.keyHeads, typeOf(attention.getKey()).getShape()[2]);
     model.isCausal &= attention.getCausal();
+    model.takesRings &= whyNoRing(attention).empty();
   } else if (auto grouped = dyn_cast<GroupedDotOp>(op)) {
     unit.expertFlops += flops;
     divide(model.experts, typeOf(grouped.getWeight()).getShape().front());

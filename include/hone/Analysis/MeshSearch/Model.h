@@ -72,6 +72,7 @@ struct Model {
                           ///< return to the stream contract
   int64_t experts = 0;
   bool isCausal = true; ///< all attention is: positions can be divided evenly
+  bool takesRings = true; ///< keys and values of all attention can go around
 
   // Bytes per parameter on a rank that has all of them.
   double weightBytes = 2;   ///< as products read them: what ranks gather

@@ -27,6 +27,8 @@ enum class Keep : uint8_t {
 
 /// How ranks along `cp` get each other's keys and values.
 enum class KeyExchange : uint8_t { Ring, Gather, Heads };
+/// Its word of a recipe: "cp-ring", "cp-gather" or "cp-heads".
+llvm::StringRef keyExchangeName(KeyExchange keys);
 
 /// How ranks along `ep` get each other's rows.
 enum class RowExchange : uint8_t { AllToAll, Gather };

@@ -228,4 +228,16 @@ TEST(MeshEstimate, ImpossiblePlansAreRefused) {
   EXPECT_EQ(refusal("tp=2"), Refusal::Heads);
 }
 
+// Attention hides the shifts of a ring, but nothing that is gathered before it.
+TEST(MeshEstimate, KeysGoAroundWhereAttentionAllowsIt) {
+  Model model = smallModel(4, 8192, /*hasExperts=*/false);
+  model.keyHeads = 1; // too few for cp-heads
+  Cost ring = estimate(model, "cp=4");
+  EXPECT_EQ(keyExchangeName(ring.keys), "cp-ring");
+  model.takesRings = false;
+  Cost gather = estimate(model, "cp=4");
+  EXPECT_EQ(keyExchangeName(gather.keys), "cp-gather");
+  EXPECT_LT(ring.seconds[Part::Context], gather.seconds[Part::Context]);
+}
+
 } // namespace
