@@ -303,8 +303,8 @@ CollectiveFunction interp::collectivesOn(const Mesh &mesh, Mode mode) {
                   })
               .Default([](Operation *) { return std::nullopt; });
       if (!result)
-        return op->emitOpError("is of global functions, expected one that "
-                               "dist-partition made");
+        return op->emitOpError("is no op of ranks, expected dist-partition, "
+                               "dist-lower-blocks and dist-lower-rings before");
       results.push_back(std::move(*result));
     }
     return results;

@@ -172,7 +172,7 @@ std::string hone::test::describe(const Shape &s) {
     text << "_at_" << run;
   const char *segments[] = {"",       "_one",  "_eight",
                             "_short", "_long", "_shuffled"};
-  text << segments[int(s.segments)];
+  text << segments[int(s.segments)] << (s.keepsSums ? "_sums" : "");
   return text.str();
 }
 
@@ -301,6 +301,7 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
   const Shape &s = shape;
   scale = 1.0 / std::sqrt(double(std::max<int64_t>(s.width, 1)));
   int64_t gap = s.layout == Layout::Padded ? 3 : 0;
+  Element made = s.keepsSums ? Element::F32 : s.element;
   if (s.layout == Layout::Packed) {
     Tensor *values[3] = {&query, &keyTensor, &value};
     Tensor *grads[3] = {&queryGrad, &keyGrad, &valueGrad};
@@ -310,17 +311,17 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
     query = makeTensor(s.batch, s.queries, s.heads, s.width, gap, s.element);
     keyTensor = makeTensor(s.batch, s.keys, s.groups, s.width, gap, s.element);
     value = makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap, s.element);
-    queryGrad =
-        makeTensor(s.batch, s.queries, s.heads, s.width, gap, s.element);
-    keyGrad = makeTensor(s.batch, s.keys, s.groups, s.width, gap, s.element);
-    valueGrad =
-        makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap, s.element);
+    queryGrad = makeTensor(s.batch, s.queries, s.heads, s.width, gap, made);
+    keyGrad = makeTensor(s.batch, s.keys, s.groups, s.width, gap, made);
+    valueGrad = makeTensor(s.batch, s.keys, s.groups, s.valueWidth, gap, made);
   }
-  result =
-      makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap, s.element);
+  result = makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap, made);
+  output = s.keepsSums ? makeTensor(s.batch, s.queries, s.heads, s.valueWidth,
+                                    gap, s.element)
+                       : result;
   grad = makeTensor(s.batch, s.queries, s.heads, s.valueWidth, gap, s.element);
   lse = makeTensor(s.batch, s.heads, s.queries, 1);
-  if (s.element != Element::F32) {
+  if (made != Element::F32) {
     keySums = makeTensor(s.batch, s.keys, s.groups, s.width);
     valueSums = makeTensor(s.batch, s.keys, s.groups, s.valueWidth);
   }
@@ -374,8 +375,8 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
     both(tensor->memrefType(), tensor->tensorType(), tensor->memory());
   forwardOp += "%a0, %a1, %a2";
   backwardOp += "%a1, %a2, %a3, %a4, %a5";
-  backwardText.input(result.memrefType(), result.tensorType());
-  backwardBuffers.push_back(result.memory());
+  backwardText.input(output.memrefType(), output.tensorType());
+  backwardBuffers.push_back(output.memory());
   backwardText.input(lseType(lse, "memref"), lseType(lse, "tensor"));
   backwardBuffers.push_back(lse.memory());
   int forwardNext = 3, backwardNext = 6;
@@ -460,8 +461,8 @@ AttentionCase::AttentionCase(const Shape &shape, const std::string &arch)
 
 std::vector<Buffer *> AttentionCase::buffers() {
   std::vector<Buffer *> all;
-  for (Tensor *tensor : {&query, &keyTensor, &value, &result, &grad, &queryGrad,
-                         &keyGrad, &valueGrad})
+  for (Tensor *tensor : {&query, &keyTensor, &value, &result, &output, &grad,
+                         &queryGrad, &keyGrad, &valueGrad})
     all.push_back(tensor->buffer.get());
   return all;
 }
@@ -483,6 +484,9 @@ void AttentionCase::forward(int64_t lo, int64_t hi) {
 }
 
 void AttentionCase::backward(int64_t lo, int64_t hi) {
+  if (shape.keepsSums)
+    std::copy_n(result.buffer->data(), result.buffer->size(),
+                output.buffer->data());
   for (Buffer *buffer : buffers())
     buffer->toMemory();
   backwardInMemory(lo, hi);

@@ -43,6 +43,9 @@ struct Shape {
   Segments segments = Segments::None;
   /// Where runs of queries begin among the keys; empty: query 0 is at key 0.
   std::vector<int64_t> runs = {};
+  /// Results and gradients are f32, to be merged with others, though operands
+  /// are narrower.
+  bool keepsSums = false;
 
   /// Where a query stands among the keys.
   int64_t positionOf(int64_t t) const;
@@ -130,6 +133,7 @@ private:
 
   std::unique_ptr<Buffer> segments; ///< [batch, keys] i64, or null
   Tensor keySums, valueSums;        ///< scratch
+  Tensor output;                    ///< the result as the gradient reads it
   std::vector<void *> forwardBuffers, backwardBuffers;
   std::unique_ptr<mlir::MLIRContext> context;
   std::unique_ptr<Jit> jit;

@@ -144,6 +144,11 @@ Shape at(std::vector<int64_t> runs, Shape shape) {
   return shape;
 }
 
+Shape sums(Shape shape) {
+  shape.keepsSums = true;
+  return shape;
+}
+
 Shape partOf(std::array<int64_t, 4> whole, Shape shape) {
   shape.whole = whole;
   return shape;
@@ -296,6 +301,13 @@ const Shape shapes[] = {
     packed(Segments::Long, {1, 200, 200, 2, 2, 36, 36, true, Mask::None, 0.2,
                             Layout::Rows, Element::F16}),
     packed(Segments::Short, {1, 1, 1, 1, 1, 8, 8, true}),
+    // f32 for narrower operands.
+    sums({1, 100, 100, 4, 2, 33, 40, true, Mask::None, 0, Layout::Rows,
+          Element::BF16}),
+    sums({2, 64, 80, 2, 1, 64, 64, false, Mask::None, 0, Layout::Padded,
+          Element::BF16}),
+    sums({1, 70, 70, 2, 2, 24, 24, true, Mask::None, 0, Layout::Rows,
+          Element::F16}),
     // Nothing to do, or nothing to see.
     {0, 8, 8, 1, 1, 8, 8, true},
     {1, 0, 8, 1, 1, 8, 8, false},
