@@ -202,11 +202,13 @@ static AttentionOp findFewHeads(func::FuncOp func, int64_t ranks) {
   return {};
 }
 
-/// The first attention whose keys cannot go around a ring; null: all can.
-static AttentionOp findNoRing(func::FuncOp func) {
-  for (auto op : func.getOps<AttentionOp>())
-    if (!whyNoRing(op).empty())
-      return op;
+/// The first attention of any function whose keys cannot go around a ring;
+/// null: all can. Only the functions that train have dropout.
+static AttentionOp findNoRing(func::FuncOp reader) {
+  for (auto func : reader->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    for (auto op : func.getOps<AttentionOp>())
+      if (!whyNoRing(op).empty())
+        return op;
   return {};
 }
 

@@ -229,17 +229,19 @@ void dist::makeRings(func::FuncOp func, StringAttr axis) {
     OpBuilder b(&op);
     ArrayAttr axes = b.getArrayAttr(axis);
     Operation *ring = nullptr;
-    if (auto attention = dyn_cast<AttentionOp>(op))
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      assert(whyNoRing(attention).empty() && "nothing may be left out");
       ring = b.create<RingAttentionOp>(op.getLoc(), op.getResultTypes(),
                                        attention.getQuery(), attention.getKey(),
                                        attention.getValue(), axes,
                                        attention.getScaleAttr());
-    else if (auto backward = dyn_cast<AttentionBwdOp>(op))
+    } else if (auto backward = dyn_cast<AttentionBwdOp>(op)) {
       ring = b.create<RingAttentionBwdOp>(
           op.getLoc(), op.getResultTypes(), backward.getGrad(),
           backward.getQuery(), backward.getKey(), backward.getValue(),
           backward.getOutput(), backward.getLse(), axes,
           backward.getScaleAttr());
+    }
     if (!ring)
       continue;
     op.replaceAllUsesWith(ring);

@@ -17,6 +17,30 @@ func.func @dropout(%w: tensor<64x16xf32> {hone.fqn = "w", hone.kind = "param"},
 
 // -----
 
+// Dropout of a function that trains, beside one that evaluates without it.
+func.func @evaluate(%w: tensor<64x16xf32> {hone.fqn = "w", hone.kind = "param"},
+                    %t: tensor<2x8xi64> {hone.fqn = "tokens", hone.kind = "input"}) -> tensor<2x8x1x16xf32> {
+  %x = hone.embedding %w, %t : tensor<64x16xf32>, tensor<2x8xi64> -> tensor<2x8x16xf32>
+  %q = hone.reshape %x : tensor<2x8x16xf32> -> tensor<2x8x1x16xf32>
+  %o, %l = hone.attention %q, %q, %q causal scale 1.0
+      : (tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>)
+      -> (tensor<2x8x1x16xf32>, tensor<2x1x8xf32>)
+  return %o : tensor<2x8x1x16xf32>
+}
+func.func @step(%w: tensor<64x16xf32> {hone.fqn = "w", hone.kind = "param"},
+                %t: tensor<2x8xi64> {hone.fqn = "tokens", hone.kind = "input"},
+                %key: tensor<3xi64> {hone.kind = "rng"}) -> tensor<2x8x1x16xf32> {
+  %x = hone.embedding %w, %t : tensor<64x16xf32>, tensor<2x8xi64> -> tensor<2x8x16xf32>
+  %q = hone.reshape %x : tensor<2x8x16xf32> -> tensor<2x8x1x16xf32>
+  // expected-error@+1 {{has dropout, whose random numbers a ring does not draw}}
+  %o, %l = hone.attention %q, %q, %q rng %key causal scale 1.0 dropout 0.5
+      : (tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<2x8x1x16xf32>, tensor<3xi64>)
+      -> (tensor<2x8x1x16xf32>, tensor<2x1x8xf32>)
+  return %o : tensor<2x8x1x16xf32>
+}
+
+// -----
+
 func.func @documents(%w: tensor<64x16xf32> {hone.fqn = "w", hone.kind = "param"},
                      %t: tensor<2x8xi64> {hone.fqn = "tokens", hone.kind = "input"}) -> tensor<2x8x1x16xf32> {
   %x = hone.embedding %w, %t : tensor<64x16xf32>, tensor<2x8xi64> -> tensor<2x8x16xf32>
