@@ -28,6 +28,7 @@ class Bug:
 VJP, VJP_NAMED = "lib/Transforms/Autodiff/VjpRules.cpp", "lib/Transforms/Autodiff/VjpNamedRules.cpp"
 DECOMPOSE, STEP = "lib/Transforms/Fuse/DecomposeRows.cpp", "lib/Transforms/Step/BuildStep.cpp"
 UNFUSED = "lib/Transforms/Fuse/DecomposeAttention.cpp"
+RINGS = "lib/Sharding/Collectives/LowerRings.cpp"
 BOUND_IDS, GUARD_IDS = "lib/Transforms/Import/BoundIds.cpp", "lib/Transforms/Import/GuardIds.cpp"
 GRADIENTS = ("Transforms/Autodiff/autodiff", "fuzz/autodiff.test")
 ROWS = ("fuzz/decompose.test", "Transforms/Fuse/decompose-rows-values.mlir")
@@ -417,6 +418,13 @@ BUGS = [
         "llvm::append_range(sharding.partial, factors[index].axes);", "(void)factors[index];", ("hone-dist-tests",)),
     Bug("dist-parts-interleaved", "lib/Sharding/IR/Sharding.cpp", "positions.push_back(run.begin + i);",
         "positions.push_back(run.begin + run.length - 1 - i);", ("hone-dist-tests",)),
+    Bug("ring-sender-off-by-one", RINGS, "CmpPredicate::lt : CmpPredicate::ge", "CmpPredicate::le : CmpPredicate::gt",
+        ("hone-dist-tests",)),
+    Bug("ring-first-keys-seen-twice", RINGS, "ring.choose(none, lses.first)", "lses.first", ("hone-dist-tests",)),
+    Bug("ring-keys-kept-for-backward", RINGS, "op->setAttr(againAttr, b.getUnitAttr());", "(void)againAttr;",
+        ("Sharding/Collectives/lower-rings.mlir",)),
+    Bug("merge-of-hidden-keys", UNFUSED, "return choose(isEqual(lse, infinity), least, lse);", "return lse;",
+        ("Transforms/Fuse/decompose-attention/merge.mlir",)),
     Bug("dist-slice-keeps-global-bounds", "lib/Sharding/Partition/LocalOps.cpp",
         "local.push_back(position / split.parts(tensor, dim));", "local.push_back(position);", ("hone-dist-tests",)),
     Bug("dist-narrow-ids-wrap", "lib/Sharding/Partition/LocalOps.cpp", "size * mesh.count(axes))) {", "0)) {",
