@@ -442,6 +442,7 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
     - An op that is not linear in a partial sum reads one, or an op adds a partial sum to a value that is not partial.
     - A collective reads a value of another placement than it consumes: an all-reduce a value that is not partial, an
       all-gather one that is not sharded along its dimension, `dist.shard` one that is not replicated.
+    - Attention in a ring reads positions that the axes of the ring do not divide, or that another axis divides.
     - A collective or a result reads a value with none of these placements. Such a value has, for example, operands that
       are sharded along different dimensions.
 
