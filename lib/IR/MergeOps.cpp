@@ -23,11 +23,12 @@ LogicalResult MergeAttentionOp::verify() {
   return expectElement(*this, "lse", getLse(), elementOf(getResult()));
 }
 
-/// Factors: batch, position, head, width.
+/// Factors: batch, position, head, width. Every log-sum-exp is of a whole row.
 DimensionMapping MergeAttentionOp::getDimensionMapping() {
   DimensionMapping mapping;
   for (int64_t size : shapeOf(getResult()))
     mapping.factors.push_back({size, FactorKind::Parallel});
+  mapping.factors.back().kind = FactorKind::Replicate;
   TensorFactors result = {0, 1, 2, 3}, lse = {0, 2, 1};
   mapping.operands = {result, lse, result, lse};
   mapping.results = {result, lse};
