@@ -57,6 +57,62 @@ llvm::Expected<Tensor> interp::blockEmbeddingBwd(const ResultSpec &result,
 }
 
 //===----------------------------------------------------------------------===//
+// Rows in another order, blocks on another rank
+//===----------------------------------------------------------------------===//
+
+/// Fails at an id that is neither -1 nor of a row, and, of a `total` op, at -1.
+llvm::Expected<Tensor> interp::blockPermute(const ResultSpec &result,
+                                            const Tensor &rows,
+                                            const Tensor &ids, int64_t perRow,
+                                            bool isTotal) {
+  int64_t width = rows.shape()[3], size = rows.shape()[2] * perRow;
+  std::vector<double> values(elementCount(result.shape));
+  for (auto [row, id] : llvm::enumerate(ids.ints())) {
+    if (id < (isTotal ? 0 : -1) || id >= size)
+      return llvm::createStringError("id " + Twine(row) + " is " + Twine(id) +
+                                     ", expected " + (isTotal ? "0" : "-1") +
+                                     " <= id < " + Twine(size));
+    if (id < 0)
+      continue;
+    int64_t block = int64_t(row) / ids.shape()[2];
+    int64_t from = block * rows.shape()[2] + id / perRow;
+    llvm::copy(rows.floats().slice(from * width, width),
+               values.begin() + row * width);
+  }
+  return result.floats(std::move(values));
+}
+
+/// Where each row of the side of experts is on the side of tokens.
+static int64_t rowOfTokens(Dims tokens, Dims experts, int64_t row) {
+  int64_t rows = tokens[2] / experts[0]; // of a source for a group
+  int64_t sources = tokens[1] / experts[1];
+  int64_t within = row % rows, source = row / rows % sources;
+  int64_t block = row / experts[2] % experts[1];
+  int64_t group = row / experts[2] / experts[1];
+  return (block * sources + source) * tokens[2] + group * rows + within;
+}
+
+Tensor interp::blockExchange(const ResultSpec &result, const Tensor &operand,
+                             bool isReverse) {
+  Dims tokens = isReverse ? Dims(result.shape) : operand.shape();
+  Dims experts = isReverse ? operand.shape() : Dims(result.shape);
+  int64_t width = 1;
+  for (int64_t size : tokens.drop_front(3))
+    width *= size;
+  auto move = [&](auto from) {
+    std::vector<std::decay_t<decltype(from[0])>> values(from.size());
+    for (int64_t row = 0; row != experts[0] * experts[1] * experts[2]; ++row) {
+      int64_t other = rowOfTokens(tokens, experts, row);
+      llvm::copy(from.slice((isReverse ? row : other) * width, width),
+                 values.begin() + (isReverse ? other : row) * width);
+    }
+    return values;
+  };
+  return operand.isFloat() ? result.floats(move(operand.floats()))
+                           : result.ints(move(operand.ints()));
+}
+
+//===----------------------------------------------------------------------===//
 // Products of groups of rows
 //===----------------------------------------------------------------------===//
 

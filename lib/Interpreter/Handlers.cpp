@@ -228,6 +228,14 @@ void HandlerTable::addContractions() {
         return blockEmbeddingBwd(frame.spec(op), frame[op.getGrad()],
                                  frame[op.getIds()]);
       });
+  on<dist::BlockPermuteOp>([](dist::BlockPermuteOp op, const Frame &frame) {
+    return blockPermute(frame.spec(op), frame[op.getRows()], frame[op.getIds()],
+                        op.picksPerRow(), op.getTotal());
+  });
+  on<dist::BlockExchangeOp>([](dist::BlockExchangeOp op, const Frame &frame) {
+    return blockExchange(frame.spec(op), frame[op.getOperand()],
+                         op.getReverse());
+  });
   on<dist::BlockGroupedDotOp>(
       [](dist::BlockGroupedDotOp op, const Frame &frame) {
         return blockGroupedDot(frame.spec(op), frame[op.getInput()],

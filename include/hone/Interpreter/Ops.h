@@ -119,6 +119,11 @@ llvm::Expected<Tensor> blockEmbedding(const ResultSpec &result,
                                       const Tensor &table, const Tensor &ids);
 llvm::Expected<Tensor> blockEmbeddingBwd(const ResultSpec &result,
                                          const Tensor &grad, const Tensor &ids);
+llvm::Expected<Tensor> blockPermute(const ResultSpec &result,
+                                    const Tensor &rows, const Tensor &ids,
+                                    int64_t perRow, bool isTotal);
+Tensor blockExchange(const ResultSpec &result, const Tensor &operand,
+                     bool isReverse);
 Tensor blockGroupedDot(const ResultSpec &result, const Tensor &input,
                        const Tensor &weight, const Tensor &ends,
                        int64_t contract);

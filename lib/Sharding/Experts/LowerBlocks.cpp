@@ -160,6 +160,57 @@ void Blocks::join(Value ends) {
   endsOfAll = castTo(sums, elementOf(ends));
 }
 
+/// Rows whose id is -1 are those of id 0, and are then replaced by zeros.
+static Value lower(ImplicitLocOpBuilder &b, BlockPermuteOp op) {
+  Value table = op.getRows(), ids = op.getIds();
+  RankedTensorType type = op.getType();
+  Blocks all(b, shapeOf(ids));
+  auto own = cast<RankedTensorType>(ids.getType());
+  auto splat = [&](int64_t number) {
+    return b.create<ConstantOp>(DenseElementsAttr::get(
+        own, Attribute(b.getIntegerAttr(own.getElementType(), number))));
+  };
+  Value row = op.getTotal() ? ids : b.create<MaxOp>(ids, splat(0));
+  if (int64_t perRow = op.picksPerRow(); perRow != 1)
+    row = b.create<DivOp>(row, splat(perRow));
+  Value flat = idsOfTables(all, b, row, shapeOf(table));
+  Value rows = all.reshape(
+      b.create<EmbeddingOp>(type.clone({all.allRows(), type.getShape().back()}),
+                            all.reshape(table, tableOf(shapeOf(table))), flat),
+      type.getShape());
+  if (op.getTotal())
+    return rows;
+  Value isThere = b.create<CmpOp>(own.clone(b.getI1Type()), CmpPredicate::ge,
+                                  ids, splat(0));
+  isThere = b.create<BroadcastOp>(type.clone(b.getI1Type()), isThere,
+                                  ArrayRef<int64_t>({0, 1, 2}));
+  Value zero = b.create<ConstantOp>(
+      DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 0)));
+  return b.create<SelectOp>(isThere, rows, zero);
+}
+
+/// A rank's blocks of rows, [N, S, G, C] on the side of tokens and
+/// [G, N, S, C] on that of experts.
+static Value lower(ImplicitLocOpBuilder &b, BlockExchangeOp op) {
+  ArrayRef<int64_t> experts = shapeOf(op.expertSide());
+  int64_t sources = op.sourcesPerBlock();
+  SmallVector<int64_t> shape = {experts[1], sources, experts[0],
+                                experts[2] / sources};
+  SmallVector<int64_t> order = {2, 0, 1, 3};
+  if (op.getReverse()) {
+    shape = {experts[0], experts[1], sources, shape[3]};
+    order = {1, 2, 0, 3};
+  }
+  for (int64_t size : experts.drop_front(3)) {
+    order.push_back(int64_t(shape.size()));
+    shape.push_back(size);
+  }
+  auto type = cast<RankedTensorType>(op.getType());
+  Value moved = b.create<TransposeOp>(
+      b.create<ReshapeOp>(type.clone(shape), op.getOperand()), order);
+  return b.create<ReshapeOp>(type, moved);
+}
+
 static Value lower(ImplicitLocOpBuilder &b, BlockGroupedDotOp op) {
   RankedTensorType type = op.getType();
   Blocks all(b, shapeOf(op.getInput()));
@@ -186,6 +237,7 @@ struct DistLowerBlocks : hone::impl::DistLowerBlocksBase<DistLowerBlocks> {
       ImplicitLocOpBuilder b(op->getLoc(), op);
       Value lowered = llvm::TypeSwitch<Operation *, Value>(op)
                           .Case<BlockEmbeddingOp, BlockEmbeddingBwdOp,
+                                BlockPermuteOp, BlockExchangeOp,
                                 BlockGroupedDotOp, BlockGroupedDotBwdWeightOp>(
                               [&](auto own) { return lower(b, own); })
                           .Default([](Operation *) { return Value(); });

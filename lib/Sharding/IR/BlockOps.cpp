@@ -117,6 +117,114 @@ DimensionMapping BlockEmbeddingBwdOp::getDimensionMapping() {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows in another order, blocks on another rank
+//===----------------------------------------------------------------------===//
+
+int64_t BlockPermuteOp::picksPerRow() {
+  return shapeOf(getBack())[2] / std::max<int64_t>(1, shapeOf(getRows())[2]);
+}
+
+LogicalResult BlockPermuteOp::verify() {
+  if (failed(expectRank(*this, "rows", getRows(), {4})) || // _c1
+      failed(expectRank(*this, "ids", getIds(), {3})) ||   // _c1
+      failed(expectRank(*this, "back", getBack(), {3})))   // _c1
+    return failure();
+  ArrayRef<int64_t> rows = shapeOf(getRows()), ids = shapeOf(getIds());
+  ArrayRef<int64_t> back = shapeOf(getBack());
+  if (failed(expectShape(*this, "ids", getIds(), // block_permute_c1
+                         {rows[0], rows[1], ids[2]})) ||
+      failed(expectShape(*this, "back", getBack(), // block_permute_c1
+                         {rows[0], rows[1], back[2]})))
+    return failure();
+  if (rows[2] == 0 || back[2] % rows[2] != 0) // block_permute_c2
+    return emitOpError() << "back has " << back[2]
+                         << " elements for a block, expected a multiple of "
+                         << rows[2] << ", its rows";
+  if (failed(expectShape(*this, "result", getResult(), // block_permute_c3
+                         {rows[0], rows[1], ids[2], rows[3]})))
+    return failure();
+  return expectElement(*this, "result", getResult(), getRows());
+}
+
+OpCost BlockPermuteOp::getCost() {
+  int64_t moved = byteSize(getType());
+  return {0, moved + byteSize(getIds().getType()), moved};
+}
+
+/// Groups and blocks may be divided, and the width. Any row of a block may be
+/// picked.
+DimensionMapping BlockPermuteOp::getDimensionMapping() {
+  ArrayRef<int64_t> rows = shapeOf(getRows());
+  DimensionMapping mapping;
+  mapping.factors = {{rows[0], FactorKind::Parallel},
+                     {rows[1], FactorKind::Parallel},
+                     {rows[2], FactorKind::Replicate},
+                     {shapeOf(getIds())[2], FactorKind::Parallel},
+                     {shapeOf(getBack())[2], FactorKind::Replicate},
+                     {rows[3], FactorKind::Parallel}};
+  mapping.operands = {{0, 1, 2, 5}, {0, 1, 3}, {0, 1, 4}};
+  mapping.results = {{0, 1, 3, 5}};
+  return mapping;
+}
+
+int64_t BlockExchangeOp::sourcesPerBlock() {
+  return shapeOf(tokenSide())[1] / shapeOf(expertSide())[1];
+}
+
+LogicalResult BlockExchangeOp::verify() {
+  ArrayRef<int64_t> tokens = shapeOf(tokenSide());
+  ArrayRef<int64_t> experts = shapeOf(expertSide());
+  if (tokens.size() < 3 || tokens.size() != experts.size() ||
+      tokens.drop_front(3) != experts.drop_front(3)) // block_exchange_c1
+    return emitOpError("has operand and result of ranks ")
+           << tokens.size() << " and " << experts.size()
+           << ", expected equal ranks from 3 on, and equal dimensions behind "
+              "the rows";
+  if (tokens[0] != 1) // block_exchange_c2
+    return emitOpError("has ")
+           << tokens[0] << " groups on the side of tokens, expected 1";
+  bool divides = experts[0] != 0 && experts[1] != 0 &&
+                 tokens[1] % experts[1] == 0 && tokens[2] % experts[0] == 0;
+  if (!divides || tokens[1] / experts[1] * (tokens[2] / experts[0]) !=
+                      experts[2]) // block_exchange_c3
+    return emitOpError("has ")
+           << tokens[1] << " sources of " << tokens[2]
+           << " rows, expected a multiple of " << experts[1]
+           << " blocks, and as many rows in all as " << experts[0]
+           << " groups with " << experts[2] << " in each";
+  return expectElement(*this, "result", getResult(), getOperand());
+}
+
+OpCost BlockExchangeOp::getCost() {
+  int64_t moved = byteSize(getType());
+  return {0, moved, moved};
+}
+
+/// Factors: groups, blocks, sources of a block, rows, what follows. All are
+/// independent: ranks that divide sources, or groups, move nothing within.
+DimensionMapping BlockExchangeOp::getDimensionMapping() {
+  ArrayRef<int64_t> tokens = shapeOf(tokenSide());
+  ArrayRef<int64_t> experts = shapeOf(expertSide());
+  int64_t sources = sourcesPerBlock();
+  DimensionMapping mapping;
+  mapping.factors = {{experts[0], FactorKind::Parallel},
+                     {experts[1], FactorKind::Parallel},
+                     {sources, FactorKind::Parallel},
+                     {experts[2] / sources, FactorKind::Parallel}};
+  TensorFactors ofTokens = {-1, DimensionFactors(ArrayRef<int>({1, 2})),
+                            DimensionFactors(ArrayRef<int>({0, 3}))};
+  TensorFactors ofExperts = {0, 1, DimensionFactors(ArrayRef<int>({2, 3}))};
+  for (int64_t size : tokens.drop_front(3)) {
+    ofTokens.push_back(int(mapping.factors.size()));
+    ofExperts.push_back(int(mapping.factors.size()));
+    mapping.factors.push_back({size, FactorKind::Parallel});
+  }
+  mapping.operands = {getReverse() ? ofExperts : ofTokens};
+  mapping.results = {getReverse() ? ofTokens : ofExperts};
+  return mapping;
+}
+
+//===----------------------------------------------------------------------===//
 // Products of groups of rows
 //===----------------------------------------------------------------------===//
 

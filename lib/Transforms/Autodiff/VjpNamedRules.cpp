@@ -141,6 +141,25 @@ static void putAlongRule(PutAlongOp op, Vjp &v) {
                                              op.getIds(), op.getDim()));
 }
 
+/// Each row gets the gradients of the rows that it was copied to, which the way
+/// back picks.
+static void blockPermuteRule(dist::BlockPermuteOp op, Vjp &v) {
+  int64_t perRow = op.picksPerRow();
+  SmallVector<int64_t> rows(shapeOf(op.getRows()));
+  auto type = Vjp::typeOf(op.getRows());
+  bool isTotal = op.getTotal() && shapeOf(op.getIds()) == shapeOf(op.getBack());
+  rows[2] *= perRow;
+  Value picked = v.make<dist::BlockPermuteOp>(
+      type.clone(rows), v.g, op.getBack(), op.getIds(), isTotal);
+  if (perRow != 1) {
+    rows[2] /= perRow;
+    rows.insert(rows.begin() + 3, perRow);
+    picked = v.make<ReduceOp>(ReduceKind::sum,
+                              v.make<ReshapeOp>(type.clone(rows), picked), 3);
+  }
+  v.add(op.getRows(), picked);
+}
+
 void hone::addNamedRules(RuleTable &t) {
   t.add<LayerNormOp>(layerNormRule);
   t.add<RmsNormOp>(rmsNormRule);
@@ -161,6 +180,12 @@ void hone::addNamedRules(RuleTable &t) {
   t.add<dist::BlockEmbeddingOp>([](dist::BlockEmbeddingOp op, Vjp &v) {
     v.add(op.getTable(), v.make<dist::BlockEmbeddingBwdOp>(
                              op.getTable().getType(), v.g, op.getIds()));
+  });
+  t.add<dist::BlockPermuteOp>(blockPermuteRule);
+  t.add<dist::BlockExchangeOp>([](dist::BlockExchangeOp op, Vjp &v) {
+    v.add(op.getOperand(),
+          v.make<dist::BlockExchangeOp>(op.getOperand().getType(), v.g,
+                                        !op.getReverse()));
   });
   t.add<TakeAlongOp>(takeAlongRule);
   t.add<PutAlongOp>(putAlongRule);

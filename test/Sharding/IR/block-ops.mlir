@@ -38,3 +38,28 @@ func.func @products(%x: tensor<2x2x32x32xf32>, %w: tensor<4x32x48xf32>, %ends: t
       : tensor<2x2x32x32xf32>, tensor<2x2x32x48xf32>, tensor<2x2x2xi32> -> tensor<4x32x48xf32>
   return
 }
+
+// CHECK-LABEL: func.func @moves
+func.func @moves(%x: tensor<1x4x8x32xf32>, %ids: tensor<1x4x20xi64>, %back: tensor<1x4x16xi64>,
+    %sent: tensor<1x4x16x32xf32>, %order: tensor<1x4x8xi64>, %counts: tensor<1x4x6xi32>) {
+  // CHECK: dist.block_permute %{{.+}}, %{{.+}} back %{{.+}} : tensor<1x4x8x32xf32>, tensor<1x4x20xi64>, tensor<1x4x16xi64> -> tensor<1x4x20x32xf32>
+  %y = dist.block_permute %x, %ids back %back
+      : tensor<1x4x8x32xf32>, tensor<1x4x20xi64>, tensor<1x4x16xi64> -> tensor<1x4x20x32xf32>
+  // CHECK: dist.block_permute total %{{.+}}, %{{.+}} back %{{.+}} : tensor<1x4x8x32xf32>
+  %z = dist.block_permute total %x, %order back %order
+      : tensor<1x4x8x32xf32>, tensor<1x4x8xi64>, tensor<1x4x8xi64> -> tensor<1x4x8x32xf32>
+  // CHECK: dist.block_exchange %{{.+}} : tensor<1x4x16x32xf32> -> tensor<2x2x16x32xf32>
+  %there = dist.block_exchange %sent : tensor<1x4x16x32xf32> -> tensor<2x2x16x32xf32>
+  // CHECK: dist.block_exchange reverse %{{.+}} : tensor<2x2x16x32xf32> -> tensor<1x4x16x32xf32>
+  %again = dist.block_exchange reverse %there : tensor<2x2x16x32xf32> -> tensor<1x4x16x32xf32>
+  // CHECK: dist.block_exchange %{{.+}} : tensor<1x4x6xi32> -> tensor<2x2x6xi32>
+  %c = dist.block_exchange %counts : tensor<1x4x6xi32> -> tensor<2x2x6xi32>
+  return
+}
+
+// CHECK-LABEL: func.func @exchange
+func.func @exchange(%x: tensor<1x4x16x32xf32>) {
+  // CHECK: dist.block_exchange
+  %y = dist.block_exchange %x : tensor<1x4x16x32xf32> -> tensor<2x2x16x32xf32>
+  return
+}

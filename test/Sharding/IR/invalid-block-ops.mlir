@@ -141,3 +141,59 @@ func.func @block_grouped_dot_bwd_weight_c4(%l: tensor<2x2x16x32xf32>, %r: tensor
   %0 = dist.block_grouped_dot_bwd_weight %l, %r, %ends : tensor<2x2x16x32xf32>, tensor<2x2x16x48xbf16>, tensor<2x2x2xi32> -> tensor<4x32x48xf32>
   return
 }
+
+// -----
+
+func.func @block_permute_c1(%x: tensor<4x8x32xf32>, %i: tensor<1x4x20xi64>, %b: tensor<1x4x16xi64>) {
+  // expected-error @below {{rows has rank 3, expected 4}}
+  %0 = dist.block_permute %x, %i back %b : tensor<4x8x32xf32>, tensor<1x4x20xi64>, tensor<1x4x16xi64> -> tensor<1x4x20x32xf32>
+  return
+}
+
+// -----
+
+func.func @block_permute_c1_blocks(%x: tensor<1x4x8x32xf32>, %i: tensor<1x2x20xi64>, %b: tensor<1x4x16xi64>) {
+  // expected-error @below {{ids has shape [1, 2, 20], expected [1, 4, 20]}}
+  %0 = dist.block_permute %x, %i back %b : tensor<1x4x8x32xf32>, tensor<1x2x20xi64>, tensor<1x4x16xi64> -> tensor<1x4x20x32xf32>
+  return
+}
+
+// -----
+
+func.func @block_permute_c2(%x: tensor<1x4x8x32xf32>, %i: tensor<1x4x20xi64>, %b: tensor<1x4x12xi64>) {
+  // expected-error @below {{back has 12 elements for a block, expected a multiple of 8, its rows}}
+  %0 = dist.block_permute %x, %i back %b : tensor<1x4x8x32xf32>, tensor<1x4x20xi64>, tensor<1x4x12xi64> -> tensor<1x4x20x32xf32>
+  return
+}
+
+// -----
+
+func.func @block_permute_c3(%x: tensor<1x4x8x32xf32>, %i: tensor<1x4x20xi64>, %b: tensor<1x4x16xi64>) {
+  // expected-error @below {{result has shape [1, 4, 8, 32], expected [1, 4, 20, 32]}}
+  %0 = dist.block_permute %x, %i back %b : tensor<1x4x8x32xf32>, tensor<1x4x20xi64>, tensor<1x4x16xi64> -> tensor<1x4x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @block_exchange_c1(%x: tensor<1x4x16x32xf32>) {
+  // expected-error @below {{has operand and result of ranks 4 and 4, expected equal ranks from 3 on, and equal dimensions behind the rows}}
+  %0 = dist.block_exchange %x : tensor<1x4x16x32xf32> -> tensor<2x2x16x8xf32>
+  return
+}
+
+// -----
+
+func.func @block_exchange_c2(%x: tensor<2x4x16x32xf32>) {
+  // expected-error @below {{has 2 groups on the side of tokens, expected 1}}
+  %0 = dist.block_exchange %x : tensor<2x4x16x32xf32> -> tensor<2x2x16x32xf32>
+  return
+}
+
+// -----
+
+func.func @block_exchange_c3(%x: tensor<1x4x16x32xf32>) {
+  // expected-error @below {{has 4 sources of 16 rows, expected a multiple of 3 blocks, and as many rows in all as 2 groups with 16 in each}}
+  %0 = dist.block_exchange %x : tensor<1x4x16x32xf32> -> tensor<2x3x16x32xf32>
+  return
+}

@@ -218,7 +218,9 @@ static std::vector<OpText> blocks() {
                     made = "tensor<6x6x5x36xf32>", ids = "tensor<6x6x5xi64>",
                     shared = "tensor<12x6x24xf32>",
                     own = "tensor<6x6x8x24xf32>", w = "tensor<12x24x36xf32>",
-                    e = "tensor<6x6x2xi64>";
+                    e = "tensor<6x6x2xi64>", back = "tensor<6x6x16xi64>",
+                    sent = "tensor<1x36x30x4xf32>",
+                    received = "tensor<6x6x30x4xf32>";
   const std::string ends = "%i = hone.iota dim 1 : " + e +
                            "\n%two = hone.constant dense<2> : " + e +
                            "\n%m = hone.min %i, %two : " + e +
@@ -244,6 +246,19 @@ static std::vector<OpText> blocks() {
        {own},
        "%r = dist.block_embedding_bwd %0, %1 : " + rows + ", " + ids + " -> " +
            own},
+      {"block_permute",
+       {own, ids, back},
+       {rows},
+       "%r = dist.block_permute %0, %1 back %2 : " + own + ", " + ids + ", " +
+           back + " -> " + rows},
+      {"block_exchange",
+       {sent},
+       {received},
+       "%r = dist.block_exchange %0 : " + sent + " -> " + received},
+      {"block_exchange_reverse",
+       {received},
+       {sent},
+       "%r = dist.block_exchange reverse %0 : " + received + " -> " + sent},
       {"block_grouped_dot",
        {rows, w},
        {made},

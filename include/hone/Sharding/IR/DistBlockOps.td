@@ -116,4 +116,65 @@ def Dist_BlockGroupedDotBwdWeightOp
   }];
 }
 
+def Dist_BlockPermuteOp : Dist_BlockOp<"block_permute", "gather", "copy"> {
+  let summary = "Rows of a block in another order, with a known way back";
+  let description = [{
+    The op computes, for `rows` [G, N, M, H] and `ids` [G, N, L], `result[g, n, l, :] = rows[g, n, ids[g, n, l] / s, :]`,
+    or zeros where the id is -1. `back` [G, N, s M] is the way back: `back[ids[l]] = l`, and -1 where no id leads. Each
+    row is thus picked at most s times, and its gradient is a sum of s rows that `back` picks: nothing is scattered.
+    With `total` no id is -1.
+
+    (C1) `rows` has rank 4, `ids` and `back` rank 3, with equal leading dimensions. (C2) `back` has M elements for a
+    block, or a multiple. (C3) The result is [G, N, L, H], of the element type of `rows`.
+
+    Example:
+
+    ```mlir
+    %y = dist.block_permute %x, %ids back %back
+        : tensor<1x4x8x32xf32>, tensor<1x4x20xi64>, tensor<1x4x16xi64> -> tensor<1x4x20x32xf32>
+    ```
+  }];
+  let arguments = (ins Hone_FloatTensor:$rows, Hone_IntTensor:$ids, Hone_IntTensor:$back, UnitAttr:$total);
+  let results = (outs Hone_FloatTensor:$result);
+  let assemblyFormat = [{
+    (`total` $total^)? $rows `,` $ids `back` $back attr-dict `:` type($rows) `,` type($ids) `,` type($back) `->`
+    type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// How many ids may lead to a row.
+    int64_t picksPerRow();
+  }];
+}
+
+def Dist_BlockExchangeOp : Dist_BlockOp<"block_exchange", "dataMovement", "copy"> {
+  let summary = "Hands blocks of rows from those that have tokens to those that have experts, or back";
+  let description = [{
+    Each of S N sources has C rows for each of G groups: the operand is [1, S N, G C, ...], and the result, with the
+    rows of S sources for each group, is [G, N, S C, ...]:
+
+    `result[g, n, s C + c] = operand[0, n S + s, g C + c]`
+
+    With `reverse`, operand and result change places. Where a mesh divides sources and groups along one axis, this is an
+    all-to-all of blocks of C rows. `dist-annotate` says so: until then nothing is divided.
+
+    (C1) Both have the same rank, 3 or more, and equal dimensions from the third on. (C2) The side of tokens has one
+    group. (C3) Its blocks and its rows are multiples: S N and G C, where the side of experts has N and S C.
+
+    Example:
+
+    ```mlir
+    %y = dist.block_exchange %x : tensor<1x4x16x32xf32> -> tensor<2x2x16x32xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Tensor:$operand, UnitAttr:$reverse);
+  let results = (outs Hone_Tensor:$result);
+  let assemblyFormat = "(`reverse` $reverse^)? $operand attr-dict `:` type($operand) `->` type($result)";
+  let extraClassDeclaration = [{
+    ::mlir::Value tokenSide() { return getReverse() ? getResult() : getOperand(); }
+    ::mlir::Value expertSide() { return getReverse() ? getOperand() : getResult(); }
+    /// S, the sources of a block of the side of experts.
+    int64_t sourcesPerBlock();
+  }];
+}
+
 #endif // HONE_SHARDING_IR_DISTBLOCKOPS_TD
