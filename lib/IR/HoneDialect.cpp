@@ -1,6 +1,7 @@
 //===- HoneDialect.cpp - Dialect registration and its attributes ----------===//
 
 #include "hone/IR/DialectMarker.h"
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/MergeOps.h"
 #include "hone/IR/PackageFunction.h"
@@ -62,7 +63,8 @@ static bool isKind(StringRef value, bool isResult) {
              kind::workingCopy, true)
       .Cases(kind::cache, kind::boundary, kind::saved, true)
       .Cases(kind::input, kind::rng, !isResult)
-      .Cases(kind::loss, kind::gradNorm, kind::logits, kind::idCheck, isResult)
+      .Cases(kind::loss, kind::gradNorm, kind::logits, kind::idCheck,
+             kind::dropped, isResult)
       .Default(false);
 }
 
@@ -200,7 +202,8 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
     return expect(
         string && isKind(string.getValue(), isResult),
         isResult ? "a result kind (param, buffer, opt, grad, scalar, "
-                   "working_copy, cache, loss, grad_norm, logits, id_check)"
+                   "working_copy, cache, loss, grad_norm, logits, id_check, "
+                   "dropped)"
                  : "an argument kind (param, buffer, opt, grad, "
                    "input, rng, scalar, working_copy, cache)");
   }
@@ -239,6 +242,15 @@ static LogicalResult verifyStateAttr(Operation *op, NamedAttribute attribute,
                       dict.getAs<IntegerAttr>("size") &&
                       dict.getAs<StringAttr>("source"),
                   "{op, size, source}");
+  }
+  if (name == attr::dropped) {
+    auto dict = dyn_cast<DictionaryAttr>(value);
+    return expect(dict && dict.getAs<StringAttr>("source") &&
+                      dict.getAs<IntegerAttr>("rows") &&
+                      dict.getAs<FloatAttr>("factor") &&
+                      dict.getAs<FloatAttr>("enough") &&
+                      dict.getAs<BoolAttr>("stops"),
+                  "{source, rows, factor, enough, stops}");
   }
   if (name == attr::init) {
     auto dict = dyn_cast<DictionaryAttr>(value);

@@ -102,11 +102,29 @@ static llvm::Expected<std::string> readSchedule(const std::string &schedule,
   return schedule;
 }
 
+/// Room for rows is that of an all-to-all along axis ep.
+static llvm::Error checkExperts(const PipelineOptions &options) {
+  StringRef given = !options.moeFactor.empty()       ? "--moe-factor"
+                    : options.moeOverflow == "error" ? "--moe-overflow=error"
+                                                     : "";
+  if (given.empty())
+    return llvm::Error::success();
+  if (dist::sizeOfAxis(options.ranks.mesh, "ep") == 1)
+    return makeError(given + ": expected an axis ep of the mesh with it, as "
+                             "--mesh=ep=2");
+  if (options.ranks.experts == "gather")
+    return makeError(given + ": ep-gather drops no rows, expected "
+                             "--recipe=ep-all-to-all with it");
+  return llvm::Error::success();
+}
+
 llvm::Error PipelineOptions::readRanks() {
   llvm::Expected<dist::Recipe> read = dist::parseRecipe(mesh, recipe);
   if (!read)
     return makeError("--mesh, --recipe: " + llvm::toString(read.takeError()));
   ranks = std::move(*read);
+  if (llvm::Error error = checkExperts(*this))
+    return error;
   llvm::Expected<std::string> lists = readSchedule(schedule, ranks.stages);
   if (!lists)
     return makeError("--schedule: " + llvm::toString(lists.takeError()));

@@ -208,6 +208,13 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
   DistBlockExpertsOptions blocks;
   blocks.groups = dist::sizeOfAxis(mesh, "ep");
   blocks.blocks = dist::batchRanks(mesh);
+  blocks.mesh = mesh;
+  if (!options.ranks.experts.empty())
+    blocks.lowering = options.ranks.experts;
+  if (!options.moeFactor.empty())
+    StringRef(options.moeFactor).getAsDouble(blocks.factor);
+  blocks.overflow = options.moeOverflow;
+  blocks.report = options.report;
   if (!mesh.empty() && blocks.groups * blocks.blocks != 1)
     manager.addPass(createDistBlockExperts(blocks));
   // Before, so that the gradient of what is handed on is handed back.

@@ -7,7 +7,7 @@ rank with as many micro-batches. Losses and gradient norms must agree within 1e-
 in another order. Saved weights must agree within 2 % of the largest step that AdamW can have made, lr times steps:
 where a gradient is nearly zero, its rounding decides the update's direction. Every copy of a weight is compared in
 every bit, each step. With --exact, everything must have the bits of one rank. Other options (--optimizer=lion) are given to the compiler in
-each case; --numbers=1e-4 and --weights=0.1 are the two tolerances in place of 1e-6 and 2 %.
+each case (--moe-factor=inf to those of several ranks); --numbers=1e-4 and --weights=0.1 are the two tolerances in place of 1e-6 and 2 %.
 
 `gpus` are emulated ones, whose collectives a fake of NCCL makes, under mpirun; `torchrun` starts the same.
 """
@@ -73,7 +73,8 @@ class Trainer:
 
     def train(self, name: str, mesh: str, recipe: str, micro: int, schedule: str = "") -> tuple[list[dict], dict[str, array]]:
         log, saved = self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
-        options = [f"--micro-batches={micro}", *self.options]
+        options = [f"--micro-batches={micro}"]
+        options += [option for option in self.options if mesh or not option.startswith("--moe-")]
         options += [f"--mesh={mesh}", f"--recipe={recipe}"] if mesh else []
         options += [f"--schedule={schedule}"] if schedule else []
         if self.how == "interpreter":

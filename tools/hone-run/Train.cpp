@@ -12,6 +12,7 @@
 #include "ArenaTensors.h"
 #include "HoneRun.h"
 #include "hone/IR/Documents.h"
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Interpreter/Ranks.h"
 #include "hone/Plan/AbiNumbers.h"
@@ -111,6 +112,7 @@ private:
   void describeFacts(const Package &package);
   void describeArguments(const Entry &entry);
   void describeIdCheck(StringRef name, DictionaryAttr ids);
+  void describeDropped(StringRef name, DictionaryAttr dropped);
   void describeFunction(const Entry &entry);
   int64_t flopsPerStep();
   static int callback(void *user, const char *function, void *arena);
@@ -123,7 +125,7 @@ private:
   llvm::StringMap<Slot> state;       // by kind and name: functions share it
   llvm::StringMap<bool> isDescribed; // the same names
   llvm::StringSet<> replaced;        // those that some function replaces
-  llvm::StringSet<> idChecks;        // described already
+  llvm::StringSet<> described;       // checks of ids, counts of dropped rows
   int64_t arenaBytes = 0;
   int64_t ranks = 1;
 };
@@ -261,6 +263,9 @@ void Program::describeArguments(const Entry &entry) {
     honert_argument_init(program, init.kind, init.a, init.b, aliases.c_str());
     describeIdCheck(argString(func, index, attr::fqn),
                     func.getArgAttrOfType<DictionaryAttr>(index, attr::ids));
+    describeDropped(
+        argString(func, index, attr::fqn),
+        func.getArgAttrOfType<DictionaryAttr>(index, attr::dropped));
     if (kind == kind::buffer && replaced.contains(name))
       honert_argument_changes(program);
     if (kind != kind::input)
@@ -282,23 +287,36 @@ void Program::describeFunction(const Entry &entry) {
       continue;
     StringRef kind = resultString(func, index, attr::kind);
     StringRef fqn = resultString(func, index, attr::fqn);
-    std::string name = kind == kind::grad      ? ("grad." + fqn).str()
-                       : kind == kind::idCheck ? fqn.str()
-                                               : kind.str();
+    bool isNamed = kind == kind::idCheck || kind == kind::dropped;
+    std::string name = kind == kind::grad ? ("grad." + fqn).str()
+                       : isNamed          ? fqn.str()
+                                          : kind.str();
     honert_result(program, name.c_str(),
                   int64_t(run::stored(slot.element, options.mode)),
                   slot.shape.size(), slot.shape.data(), slot.offset);
     describeIdCheck(name,
                     func.getResultAttrOfType<DictionaryAttr>(index, attr::ids));
+    describeDropped(
+        name, func.getResultAttrOfType<DictionaryAttr>(index, attr::dropped));
   }
 }
 
 void Program::describeIdCheck(StringRef name, DictionaryAttr ids) {
-  if (ids && idChecks.insert(name).second)
+  if (ids && described.insert(name).second)
     honert_id_check(program, name.str().c_str(),
                     ids.getAs<StringAttr>("op").str().c_str(),
                     ids.getAs<StringAttr>("source").str().c_str(),
                     ids.getAs<IntegerAttr>("size").getInt());
+}
+
+void Program::describeDropped(StringRef name, DictionaryAttr dropped) {
+  if (dropped && described.insert(name).second)
+    honert_dropped_rows(program, name.str().c_str(),
+                        dropped.getAs<StringAttr>("source").str().c_str(),
+                        dropped.getAs<IntegerAttr>("rows").getInt(),
+                        dropped.getAs<FloatAttr>("factor").getValueAsDouble(),
+                        dropped.getAs<FloatAttr>("enough").getValueAsDouble(),
+                        dropped.getAs<BoolAttr>("stops").getValue());
 }
 
 LogicalResult Program::describe(const Package &package) {

@@ -28,6 +28,7 @@ def Hone_Dialect : Dialect {
     | `hone.vocab` | input arguments | a positive number; ids must be below it |
     | `hone.ignore` | input arguments | a further id that files may hold: a loss ignores it, nothing else reads it |
     | `hone.ids` | id_check results, scalars of `@accumulate` | what a check of ids reads (below) |
+    | `hone.dropped` | dropped results, scalars of `@accumulate` | which rows are counted (below) |
     | `hone.balance` | buffer arguments | the step moves this bias to balance experts (below) |
     | `hone.donates` | results | index of the argument whose storage this result replaces |
     | `hone.parts` | param, buffer, opt, grad | the tensors of files that a padded or packed argument holds (below) |
@@ -43,11 +44,15 @@ def Hone_Dialect : Dialect {
     | `loss`, `grad_norm` | results | the loss; the norm of all gradients |
     | `logits` | results | of the token after the position, of rank 1 |
     | `id_check` | results | 0, or an id outside its table (docs/rationale/ids.md) |
+    | `dropped` | results | rows of experts, of all ranks, that had no place on the way (`dist-block-experts`) |
 
     - `hone.init` is `{dist = "normal", mean, std}`, `{dist = "uniform", low, high}`, `{dist = "constant", value}`, or
       `{dist = "file"}` (in the package's safetensors).
     - `hone.ids` is `{op, size, source}`: the op that reads the ids, the number of rows or classes of its table, and the
       user's source line.
+    - `hone.dropped` is `{source, rows, factor, enough, stops}`: the user's module and source line, the rows of a
+      micro-batch of all ranks, the factor of room that was asked for (`--moe-factor`), the least one that never drops,
+      and whether a dropped row ends the run.
     - `hone.balance` is `{counts, rate}`, on a buffer of rank 1 in f32 that a router adds to scores before it selects
       experts. `counts` names a buffer of as many i64. `@forward` returns it with the number of tokens of the batch that
       selected each expert added; a step adds `rate * sign(mean(counts) - counts)` to the bias and clears the counts.

@@ -96,8 +96,20 @@ def DistBlockExperts : Pass<"dist-block-experts", "::mlir::ModuleOp"> {
     Every row is computed as before. The results of a token are added group by group; in a mesh-invariant module in the
     order of its slots, as before.
 
+    **Lowerings**, with more than one group. `gather`: ranks gather the tokens of all ranks along axis ep, each group
+    has the rows of a whole block. `all-to-all`: a block is the tokens of one rank. It packs the rows for each group, of
+    at most `factor` times what an even routing needs, and sends them (`dist.block_exchange`); a group sorts the rows of
+    all blocks by expert (`dist.block_permute`), and results go the same way back. The results of a token are added as
+    on one rank. All shapes are static, so that a slot behind the last place of its pair of ranks, in the order of
+    tokens, is dropped: it contributes zero. @forward then returns a count for each mixture, a result of kind `dropped`,
+    unless `factor` has room for any routing. `overflow` says whether a dropped row ends the run.
+
+    By default (`auto`) ranks gather: that drops nothing. With a `factor`, they take what needs less time on the links
+    of `mesh`, by bytes without one. The module gets `dist.experts`: what was taken, and what both send.
+
     Errors, with more than one group: a `hone.grouped_dot` whose rows, ends or results are not those of a mixture; a
-    number of experts that groups do not divide. With one group such products stay as they are.
+    number of experts that groups do not divide; in a mesh-invariant module, an all-to-all that may drop. With one group
+    such products stay as they are.
 
     ```mlir
     %order = hone.argsort %experts dim 0 : tensor<64xi64> -> tensor<64xi64>
@@ -112,7 +124,13 @@ def DistBlockExperts : Pass<"dist-block-experts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
   let options = [
     Option<"groups", "groups", "int64_t", "1", "Groups of experts: ranks along axis ep">,
-    Option<"blocks", "blocks", "int64_t", "1", "Blocks of tokens: ranks along the other axes of the batch">
+    Option<"blocks", "blocks", "int64_t", "1", "Blocks of tokens: ranks along the other axes of the batch">,
+    Option<"lowering", "lowering", "std::string", "\"auto\"", "How rows get to groups: gather, all-to-all or auto">,
+    Option<"factor", "factor", "double", "0", "Room for rows of an all-to-all, over what an even routing needs; "
+           "0: 1.25, and no choice of it">,
+    Option<"overflow", "overflow", "std::string", "\"drop\"", "What dropped rows do: drop or error">,
+    Option<"mesh", "mesh", "std::string", "\"\"", "Axes and sizes, whose links the choice is made by">,
+    Option<"report", "report", "bool", "false", "Emit a remark with what both lowerings send">
   ];
 }
 

@@ -6,6 +6,7 @@
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/IR/Documents.h"
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Plan/AbiNumbers.h"
 #include "hone/Plan/LaunchLabel.h"
@@ -137,11 +138,13 @@ void ProgramLowering::describeArgument(ArgumentOp argument) {
     writer.call("honert_argument_ignore", {writer.integer(ignored.getInt())});
   describeIdCheck(argument.getFqn(),
                   argument->getAttrOfType<DictionaryAttr>(attr::ids));
+  describeDropped(argument.getFqn(),
+                  argument->getAttrOfType<DictionaryAttr>(attr::dropped));
 }
 
 /// What a check of ids says of itself, once for each name.
 void ProgramLowering::describeIdCheck(StringRef name, DictionaryAttr ids) {
-  if (ids && idChecks.insert(name).second)
+  if (ids && described.insert(name).second)
     writer.call("honert_id_check",
                 {writer.string(name),
                  writer.string(ids.getAs<StringAttr>("op").getValue()),
@@ -158,6 +161,22 @@ void ProgramLowering::describeResult(ResultOp result) {
                writer.integer(arenaOffset(result.getBuffer()))});
   describeIdCheck(result.getName(),
                   result->getAttrOfType<DictionaryAttr>(attr::ids));
+  describeDropped(result.getName(),
+                  result->getAttrOfType<DictionaryAttr>(attr::dropped));
+}
+
+/// What a count of dropped rows says of itself, once for each name.
+void ProgramLowering::describeDropped(StringRef name, DictionaryAttr dropped) {
+  auto number = [&](StringRef key) {
+    return writer.number(dropped.getAs<FloatAttr>(key).getValueAsDouble());
+  };
+  if (dropped && described.insert(name).second)
+    writer.call("honert_dropped_rows",
+                {writer.string(name),
+                 writer.string(dropped.getAs<StringAttr>("source").getValue()),
+                 writer.integer(dropped.getAs<IntegerAttr>("rows").getInt()),
+                 number("factor"), number("enough"),
+                 writer.integer(dropped.getAs<BoolAttr>("stops").getValue())});
 }
 
 void ProgramLowering::describeCost(LaunchOp launch) {
@@ -201,7 +220,7 @@ void ProgramLowering::describeActions(ActionsOp actions) {
 }
 
 LogicalResult ProgramLowering::describeProgram(ProgramOp program) {
-  idChecks.clear();
+  described.clear();
   if (program.getStage())
     writer.call("honert_stage", {writer.integer(*program.getStage())});
   describeMemory(program, writer);

@@ -87,6 +87,7 @@ private:
   mlir::LogicalResult describeFunction(plan::FunctionOp function);
   void describeResult(plan::ResultOp result);
   void describeIdCheck(llvm::StringRef name, mlir::DictionaryAttr ids);
+  void describeDropped(llvm::StringRef name, mlir::DictionaryAttr dropped);
   void describeCost(plan::LaunchOp launch);
   void describeActions(plan::ActionsOp actions);
 
@@ -106,7 +107,8 @@ private:
   /// Of collectives that only began, by their results.
   llvm::DenseMap<mlir::Value, int64_t> tokens;
   int64_t nextToken = 0;
-  llvm::StringSet<> idChecks; ///< of the program, described already
+  /// Checks of ids and counts of dropped rows of the program, by name.
+  llvm::StringSet<> described;
 };
 
 /// Which buffers of a launch share memory with one that it writes: two

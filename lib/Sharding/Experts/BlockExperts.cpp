@@ -1,9 +1,15 @@
 //===- BlockExperts.cpp - Mixtures of experts in blocks -------------------===//
 
-#include "Mixture.h"
+#include "ExpertTraffic.h"
+#include "hone/IR/DroppedRows.h"
+#include "hone/IR/IndexedOps.h"
+#include "hone/IR/Locations.h"
+#include "hone/Sharding/IR/Sharding.h"
 #include "hone/Sharding/Passes.h"
+#include "hone/Sharding/Propagate/Recipe.h"
 
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace hone {
 #define GEN_PASS_DEF_DISTBLOCKEXPERTS
@@ -13,242 +19,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 using namespace hone::dist;
-
-namespace {
-/// Writes a mixture again, with the experts in `groups` and the tokens in
-/// `blocks` of as many parts as there are groups: values have the dimensions
-/// [groups, blocks, rows, ...] in place of [slots, ...].
-class BlockBuilder {
-public:
-  BlockBuilder(const Mixture &mixture, int64_t groups, int64_t blocks)
-      : mixture(mixture), groups(groups), blocks(blocks),
-        slots(mixture.slots() / blocks),
-        b(mixture.tail.back()->getLoc(), mixture.tail.back()) {
-    int64_t tokens = slots / mixture.slotsPerToken;
-    rows = tokens * std::min(mixture.slotsPerToken, groupSize());
-  }
-
-  /// The sum of each token's results.
-  Value build();
-
-private:
-  int64_t groupSize() const { return mixture.experts / groups; }
-  RankedTensorType index(ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, b.getI64Type());
-  }
-  /// [groups, blocks, rows, ...] for [slots, ...].
-  RankedTensorType blocked(Value value) {
-    auto type = llvm::cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape = {groups, blocks, rows};
-    llvm::append_range(shape, type.getShape().drop_front());
-    return type.clone(shape);
-  }
-  Value splat(RankedTensorType type, int64_t number) {
-    return b.create<ConstantOp>(DenseElementsAttr::get(
-        type, Attribute(b.getIntegerAttr(type.getElementType(), number))));
-  }
-  Value reshape(Value value, ArrayRef<int64_t> shape) {
-    auto type = llvm::cast<RankedTensorType>(value.getType());
-    return b.create<ReshapeOp>(type.clone(shape), value);
-  }
-  Value broadcast(Value value, ArrayRef<int64_t> shape,
-                  ArrayRef<int64_t> dims) {
-    auto type = llvm::cast<RankedTensorType>(value.getType());
-    return b.create<BroadcastOp>(type.clone(shape), value, dims);
-  }
-
-  /// The first `size` elements along the last dimension.
-  Value slice(Value value, int64_t size) {
-    SmallVector<int64_t> limits(shapeOf(value));
-    if (limits.back() == size)
-      return value;
-    limits.back() = size;
-    auto type = llvm::cast<RankedTensorType>(value.getType()).clone(limits);
-    SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
-    return b.create<SliceOp>(type, value, starts, limits, strides);
-  }
-  Value cast(Value value, Type element) {
-    auto type = llvm::cast<RankedTensorType>(value.getType());
-    return b.create<CastOp>(type.clone(element), value);
-  }
-
-  void route();
-  Value slotNumbers(int64_t divisor);
-  Value operandOf(Value value);
-  Value rebuild(Operation *op);
-  Value pick(EmbeddingOp op);
-  Value combine();
-
-  const Mixture &mixture;
-  int64_t groups, blocks, slots, rows;
-  ImplicitLocOpBuilder b;
-  Value own;    ///< [groups, blocks, slots], whether the group has the expert
-  Value order;  ///< [groups, blocks, rows], slots in the order of experts
-  Value places; ///< [groups, blocks, slots], where they went
-  Value ends;   ///< [groups, blocks, experts of a group]
-  DenseMap<Value, Value> made;
-};
-} // namespace
-
-/// Sorts the slots of each block for each group: those of its own experts
-/// first.
-void BlockBuilder::route() {
-  SmallVector<int64_t> shape = {groups, blocks, slots};
-  Value ids = reshape(mixture.ids, {blocks, slots});
-  if (!elementOf(ids).isInteger(64))
-    ids = cast(ids, b.getI64Type());
-  Value key = broadcast(ids, shape, {1, 2});
-  int64_t classes = groupSize();
-  if (groups != 1) {
-    Value first = b.create<MulOp>(b.create<IotaOp>(index({groups}), 0),
-                                  splat(index({groups}), classes));
-    key = b.create<SubOp>(key, broadcast(first, shape, {0}));
-    Value size = splat(index(shape), classes);
-    auto flags = index(shape).clone(b.getI1Type());
-    own = b.create<AndOp>(
-        b.create<CmpOp>(flags, CmpPredicate::ge, key, splat(index(shape), 0)),
-        b.create<CmpOp>(flags, CmpPredicate::lt, key, size));
-    key = b.create<SelectOp>(own, key, size);
-    ++classes;
-  }
-  Value sorted =
-      b.create<ArgsortOp>(index(shape), key, 2, /*descending=*/false);
-  places = b.create<ArgsortOp>(index(shape), sorted, 2, /*descending=*/false);
-  order = slice(sorted, rows);
-  Value counts =
-      b.create<PutAlongOp>(index({groups, blocks, classes}), ReduceKind::sum,
-                           splat(index(shape), 1), key, 2);
-  counts = cast(slice(counts, groupSize()), b.getI32Type());
-  ends = b.create<CumsumOp>(counts.getType(), counts, 2, /*reverse=*/false);
-}
-
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-/// Neighbouring rows of a table make up those of a block's parts.
-Value BlockBuilder::pick(EmbeddingOp op) {
-  ArrayRef<int64_t> table = shapeOf(op.getTable());
-  int64_t parts = groups * blocks;
-  int64_t divisor = mixture.slots() / table[0];
-  Value ids = order;
-  if (divisor != 1)
-    ids = b.create<DivOp>(order, splat(index(shapeOf(order)), divisor));
-  return b.create<BlockEmbeddingOp>(
-      blocked(op.getResult()),
-      reshape(op.getTable(), {parts, table[0] / parts, table[1]}), ids);
-}
-
-/// An operand in the shape of rows: equal rows are made again.
-Value BlockBuilder::operandOf(Value value) {
-  if (Value there = made.lookup(value))
-    return there;
-  if (auto constant = value.getDefiningOp<ConstantOp>())
-    return b.create<ConstantOp>(
-        llvm::cast<SplatElementsAttr>(constant.getValue())
-            .resizeSplat(blocked(value)));
-  auto equal = value.getDefiningOp<BroadcastOp>();
-  SmallVector<int64_t> dims;
-  for (int64_t dim : equal.getDims())
-    dims.push_back(dim + 2);
-  return b.create<BroadcastOp>(blocked(value), equal.getOperand(), dims);
-}
-
-static SmallVector<int64_t> behindBlocks(ArrayRef<int64_t> positions,
-                                         ArrayRef<int64_t> ofBlocks) {
-  SmallVector<int64_t> all(ofBlocks);
-  llvm::append_range(all, positions.drop_front());
-  return all;
-}
-
-static SmallVector<int64_t> shifted(ArrayRef<int64_t> dims) {
-  SmallVector<int64_t> all;
-  for (int64_t dim : dims)
-    all.push_back(dim + 2);
-  return all;
-}
-
-/// The op on rows of blocks: dimension 0 becomes three.
-Value BlockBuilder::rebuild(Operation *op) {
-  RankedTensorType type = blocked(op->getResult(0));
-  if (mixture.isSource(op))
-    return pick(llvm::cast<EmbeddingOp>(op));
-  if (auto product = dyn_cast<GroupedDotOp>(op))
-    return b.create<BlockGroupedDotOp>(type, made.lookup(product.getInput()),
-                                       product.getWeight(), ends,
-                                       product.getContract());
-  Operation *copy = b.clone(*op);
-  for (OpOperand &operand : copy->getOpOperands())
-    operand.set(operandOf(operand.get()));
-  copy->getResult(0).setType(type);
-  copy->moveBefore(copy->getBlock(), b.getInsertionPoint());
-  llvm::TypeSwitch<Operation *>(copy)
-      .Case([&](SliceOp slice) {
-        slice.setStarts(behindBlocks(slice.getStarts(), {0, 0, 0}));
-        slice.setLimits(
-            behindBlocks(slice.getLimits(), {groups, blocks, rows}));
-        slice.setStrides(behindBlocks(slice.getStrides(), {1, 1, 1}));
-      })
-      .Case([&](PadOp pad) {
-        pad.setLow(behindBlocks(pad.getLow(), {0, 0, 0}));
-        pad.setHigh(behindBlocks(pad.getHigh(), {0, 0, 0}));
-        pad.setInterior(behindBlocks(pad.getInterior(), {0, 0, 0}));
-      })
-      .Case([&](BroadcastOp broadcast) {
-        broadcast.setDims(
-            behindBlocks(shifted(broadcast.getDims()), {0, 1, 2}));
-      })
-      .Case([&](ConcatOp concat) { concat.setDim(concat.getDim() + 2); })
-      .Case(
-          [&](ReduceOp reduce) { reduce.setDims(shifted(reduce.getDims())); });
-  return copy->getResult(0);
-}
-
-/// A group adds the results that its own experts have for a token, and groups
-/// are added. In a mesh-invariant module, first each slot gets the result of
-/// the one group that has it, so that results are added in the order of slots.
-Value BlockBuilder::combine() {
-  auto out = llvm::cast<EmbeddingOp>(mixture.tail.front());
-  SmallVector<int64_t> shape = {groups, blocks, slots,
-                                shapeOf(out.getResult())[1]};
-  Value ids = places;
-  if (rows != slots)
-    ids = b.create<MinOp>(places, splat(index(shapeOf(places)), rows - 1));
-  auto type = llvm::cast<RankedTensorType>(out.getType());
-  Value results = b.create<BlockEmbeddingOp>(type.clone(shape),
-                                             made.lookup(out.getTable()), ids);
-  if (own) {
-    Value zero = b.create<ConstantOp>(DenseElementsAttr::get(
-        type.clone(shape), b.getFloatAttr(type.getElementType(), 0)));
-    results =
-        b.create<SelectOp>(broadcast(own, shape, {0, 1, 2}), results, zero);
-  }
-  int64_t perToken = mixture.slotsPerToken, parts = groups * blocks;
-  int64_t tokens = mixture.slots() / perToken / parts;
-  results = reshape(results, {groups, parts, tokens, perToken, shape.back()});
-  auto sum = llvm::cast<ReduceOp>(mixture.tail.back());
-  auto add = [&](ArrayRef<int64_t> dims) {
-    results = b.create<ReduceOp>(ReduceKind::sum, results, dims);
-  };
-  // Casts on the way to the sum.
-  results = elementOf(results) == elementOf(sum.getOperand())
-                ? results
-                : cast(results, elementOf(sum.getOperand()));
-  if (isMeshInvariant(sum)) {
-    add({0});
-    add({2});
-  } else {
-    add({0, 3});
-  }
-  return reshape(results, shapeOf(sum.getResult()));
-}
-
-Value BlockBuilder::build() {
-  route();
-  for (Operation *op : mixture.ops)
-    made[op->getResult(0)] = rebuild(op);
-  return combine();
-}
 
 //===----------------------------------------------------------------------===//
 // The pass
@@ -282,47 +52,112 @@ static void eraseUnused(Block &block) {
       op.erase();
 }
 
+/// "model.layers.0.mlp at FILE:LINE:COL": the module that the user named, and
+/// where.
+static std::string describePlace(Location loc) {
+  std::string name;
+  loc->walk([&](Location inner) {
+    if (auto named = dyn_cast<NameLoc>(inner); named && name.empty())
+      name = named.getName().str();
+    return WalkResult::advance();
+  });
+  std::string place = describeLocation(loc);
+  if (name.empty() || place == name)
+    return place;
+  return place.empty() ? name : name + " at " + place;
+}
+
+/// Adds a count of dropped rows to the results of `func`.
+static void addDropped(func::FuncOp func, Value count, DictionaryAttr fact) {
+  Operation *end = func.front().getTerminator();
+  Builder b(func.getContext());
+  size_t number = findResults(func, kind::dropped).size();
+  unsigned index = end->getNumOperands();
+  end->insertOperands(index, count);
+  func.insertResult(
+      index, count.getType(),
+      b.getDictionaryAttr(
+          {b.getNamedAttr(attr::kind, b.getStringAttr(kind::dropped)),
+           b.getNamedAttr(attr::fqn,
+                          b.getStringAttr("dropped." + Twine(number))),
+           b.getNamedAttr(attr::dropped, fact)}));
+}
+
 namespace {
+/// What was taken for all mixtures of a function, and what both send.
+struct Lowering {
+  bool isExchange = false;
+  double factor = 0, enough = 0;
+  ExpertTraffic gather, exchange;
+};
+
 struct DistBlockExperts : hone::impl::DistBlockExpertsBase<DistBlockExperts> {
   using DistBlockExpertsBase::DistBlockExpertsBase;
 
   void runOnOperation() override {
-    if (groups < 1 || blocks < 1) {
-      getOperation().emitError("groups is ")
-          << int64_t(groups) << " and blocks " << int64_t(blocks)
-          << ", expected at least 1";
+    if (failed(checkOptions()))
       return signalPassFailure();
-    }
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal() && failed(divide(func)))
         return signalPassFailure();
   }
 
+private:
+  LogicalResult checkOptions();
   LogicalResult divide(func::FuncOp func);
+  FailureOr<SmallVector<Mixture>> findMixtures(func::FuncOp func,
+                                               const RoutingAnalysis &routing);
   LogicalResult check(const Mixture &mixture, Operation *op);
+  FailureOr<Group> linksOfGroups();
+  FailureOr<Lowering> choose(func::FuncOp func, ArrayRef<Mixture> mixtures);
+  LogicalResult checkExact(func::FuncOp func, const Lowering &chosen);
+  void record(func::FuncOp func, const Lowering &chosen);
+  Value build(func::FuncOp func, const Mixture &mixture,
+              const Lowering &chosen);
+
+  MixtureParts parts() const { return {groups, blocks}; }
 };
 } // namespace
 
+LogicalResult DistBlockExperts::checkOptions() {
+  auto expect = [&](bool isRight, const Twine &text) -> LogicalResult {
+    return isRight ? success() : getOperation().emitError(text);
+  };
+  return success(
+      succeeded(expect(groups >= 1 && blocks >= 1,
+                       "groups is " + Twine(groups) + " and blocks " +
+                           Twine(blocks) + ", expected at least 1")) &&
+      succeeded(
+          expect(llvm::is_contained({"gather", "all-to-all", "auto"}, lowering),
+                 "lowering is '" + Twine(lowering) +
+                     "', expected gather, all-to-all or auto")) &&
+      succeeded(expect(overflow == "drop" || overflow == "error",
+                       "overflow is '" + Twine(overflow) +
+                           "', expected drop or error")) &&
+      succeeded(expect(factor >= 0, "factor is negative, expected a number "
+                                    "above 0, or 0 for 1.25")));
+}
+
 LogicalResult DistBlockExperts::check(const Mixture &mixture, Operation *op) {
-  int64_t parts = groups * blocks;
+  int64_t ranks = groups * blocks;
   int64_t tokens = mixture.slots() / mixture.slotsPerToken;
   if (mixture.experts % groups != 0)
     return op->emitError() << "has " << mixture.experts
                            << " experts, expected a multiple of "
                            << int64_t(groups) << ", the ranks along axis ep";
-  if (tokens % parts != 0)
+  if (tokens % ranks != 0)
     return op->emitError() << "has " << tokens
-                           << " tokens, expected a multiple of " << parts
+                           << " tokens, expected a multiple of " << ranks
                            << ", the ranks that share the batch";
   return success();
 }
 
-LogicalResult DistBlockExperts::divide(func::FuncOp func) {
-  RoutingAnalysis routing(func);
-  SmallVector<GroupedDotOp> products(func.getOps<GroupedDotOp>());
+FailureOr<SmallVector<Mixture>>
+DistBlockExperts::findMixtures(func::FuncOp func,
+                               const RoutingAnalysis &routing) {
+  SmallVector<Mixture> mixtures;
   llvm::SmallPtrSet<Operation *, 8> seen;
-  bool isChanged = false;
-  for (GroupedDotOp product : products) {
+  for (auto product : func.getOps<GroupedDotOp>()) {
     if (seen.contains(product))
       continue;
     std::variant<Mixture, MixtureProblem> found = findMixture(product, routing);
@@ -343,16 +178,144 @@ LogicalResult DistBlockExperts::divide(func::FuncOp func) {
       continue;
     if (failed(check(mixture, product)))
       return failure();
+    mixtures.push_back(std::move(mixture));
+  }
+  return mixtures;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+/// The ranks along axis ep of the option `mesh`; without one, of a host.
+FailureOr<Group> DistBlockExperts::linksOfGroups() {
+  FailureOr<Network> network = Network::of(getOperation());
+  if (failed(network))
+    return failure();
+  SmallVector<Mesh::Axis> axes;
+  for (StringRef text : llvm::split(mesh, ',')) {
+    if (mesh.empty())
+      break;
+    llvm::Expected<AxisText> axis = parseAxis(text);
+    if (!axis)
+      return getOperation().emitError()
+             << "mesh has axis " << llvm::toString(axis.takeError());
+    axes.push_back({axis->name.str(), axis->size, axis->link.str()});
+  }
+  if (axes.empty())
+    axes.push_back({"ep", groups, ""});
+  Mesh all(axes, *network);
+  std::optional<unsigned> axis = all.find("ep");
+  return axis ? all.group({*axis}) : Group();
+}
+
+FailureOr<Lowering> DistBlockExperts::choose(func::FuncOp func,
+                                             ArrayRef<Mixture> mixtures) {
+  constexpr double defaultFactor = 1.25;
+  Lowering chosen;
+  chosen.factor = factor == 0 ? defaultFactor : double(factor);
+  FailureOr<Group> group = linksOfGroups();
+  if (failed(group))
+    return failure();
+  for (const Mixture &mixture : mixtures) {
+    chosen.enough = std::max(chosen.enough, safeFactor(mixture, parts()));
+    chosen.gather += trafficOfGather(mixture, parts(), *group);
+    chosen.exchange += trafficOfExchange(
+        mixture, parts(), capacityOf(mixture, parts(), chosen.factor), *group);
+  }
+  // What may drop is not taken unless it is asked for.
+  bool isLess = mesh.empty() ? chosen.exchange.bytes < chosen.gather.bytes
+                             : chosen.exchange.seconds < chosen.gather.seconds;
+  chosen.isExchange =
+      lowering == "all-to-all" ||
+      (lowering == "auto" && factor != 0 && !isMeshInvariant(func) && isLess);
+  return chosen;
+}
+
+LogicalResult DistBlockExperts::checkExact(func::FuncOp func,
+                                           const Lowering &chosen) {
+  if (!chosen.isExchange || !isMeshInvariant(func) ||
+      chosen.factor >= chosen.enough)
+    return success();
+  return func.emitError()
+         << "is mesh-invariant (--exact), and an all-to-all of experts may "
+            "drop rows, which depends on the mesh: expected "
+            "--recipe=ep-gather, which drops none, or --moe-factor="
+         << llvm::formatv("{0:F2}", chosen.enough).str()
+         << ", which has room for any routing";
+}
+
+void DistBlockExperts::record(func::FuncOp func, const Lowering &chosen) {
+  Builder b(&getContext());
+  auto traffic = [&](const ExpertTraffic &figures) {
+    return b.getDictionaryAttr(
+        {b.getNamedAttr("bytes", b.getI64IntegerAttr(int64_t(figures.bytes))),
+         b.getNamedAttr("seconds", b.getF64FloatAttr(figures.seconds))});
+  };
+  StringRef name = chosen.isExchange ? "all-to-all" : "gather";
+  getOperation()->setAttr(
+      expertsAttr,
+      b.getDictionaryAttr(
+          {b.getNamedAttr("lowering", b.getStringAttr(name)),
+           b.getNamedAttr("factor", b.getF64FloatAttr(chosen.factor)),
+           b.getNamedAttr("enough", b.getF64FloatAttr(chosen.enough)),
+           b.getNamedAttr("gather", traffic(chosen.gather)),
+           b.getNamedAttr("all_to_all", traffic(chosen.exchange))}));
+  if (report)
+    emitRemark(func.getLoc())
+        << "experts by " << name << ": ep-gather sends "
+        << int64_t(chosen.gather.bytes) << " bytes along ep, ep-all-to-all "
+        << int64_t(chosen.exchange.bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// A function
+//===----------------------------------------------------------------------===//
+
+Value DistBlockExperts::build(func::FuncOp func, const Mixture &mixture,
+                              const Lowering &chosen) {
+  if (!chosen.isExchange)
+    return buildGathered(mixture, parts());
+  ExchangedMixture made = buildExchanged(
+      mixture, parts(), capacityOf(mixture, parts(), chosen.factor));
+  if (!made.dropped)
+    return made.sums;
+  Builder b(&getContext());
+  Location loc = mixture.tail.front()->getLoc();
+  addDropped(
+      func, made.dropped,
+      b.getDictionaryAttr(
+          {b.getNamedAttr("source", b.getStringAttr(describePlace(loc))),
+           b.getNamedAttr("rows", b.getI64IntegerAttr(mixture.slots())),
+           b.getNamedAttr("factor", b.getF64FloatAttr(chosen.factor)),
+           b.getNamedAttr("enough", b.getF64FloatAttr(chosen.enough)),
+           b.getNamedAttr("stops", b.getBoolAttr(overflow == "error"))}));
+  return made.sums;
+}
+
+LogicalResult DistBlockExperts::divide(func::FuncOp func) {
+  RoutingAnalysis routing(func);
+  FailureOr<SmallVector<Mixture>> mixtures = findMixtures(func, routing);
+  if (failed(mixtures))
+    return failure();
+  if (mixtures->empty())
+    return groups != 1 && func.getName() == "forward"
+               ? func.emitError("has no products of groups of rows "
+                                "(hone.grouped_dot), expected experts for axis "
+                                "ep")
+               : success();
+  Lowering chosen;
+  if (groups != 1) {
+    FailureOr<Lowering> found = choose(func, *mixtures);
+    if (failed(found) || failed(checkExact(func, *found)))
+      return failure();
+    chosen = *found;
+    record(func, chosen);
+  }
+  for (const Mixture &mixture : *mixtures)
     mixture.tail.back()->getResult(0).replaceAllUsesWith(
-        BlockBuilder(mixture, groups, blocks).build());
-    isChanged = true;
-  }
-  if (isChanged) {
-    dropProvenChecks(func, routing);
-    eraseUnused(func.front());
-  } else if (groups != 1 && func.getName() == "forward") {
-    return func.emitError("has no products of groups of rows "
-                          "(hone.grouped_dot), expected experts for axis ep");
-  }
+        build(func, mixture, chosen));
+  dropProvenChecks(func, routing);
+  eraseUnused(func.front());
   return success();
 }

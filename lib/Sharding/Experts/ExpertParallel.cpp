@@ -38,10 +38,12 @@ public:
     SmallVector<StringAttr> all(blockAxes);
     llvm::append_range(all, groupAxes);
     tokens = {dimOf(all)};
+    sent = {dimOf({}), dimOf(all)};
   }
 
   void divide(BlockEmbeddingOp op);
   void divide(BlockEmbeddingBwdOp op);
+  void divide(BlockExchangeOp op);
 
 private:
   DimAttr dimOf(ArrayRef<StringAttr> axes) {
@@ -64,7 +66,8 @@ private:
   }
 
   MLIRContext *context;
-  SmallVector<DimAttr> rows, tokens; ///< of leading dimensions
+  /// Of leading dimensions. `sent` are rows on the side of tokens.
+  SmallVector<DimAttr> rows, tokens, sent;
 };
 } // namespace
 
@@ -109,9 +112,17 @@ void BlockDivider::divide(BlockEmbeddingBwdOp op) {
   constrainResult(op.getResult(), ofTable(op.getResult()));
 }
 
+/// What an all-to-all is of: blocks on one side, groups on the other.
+void BlockDivider::divide(BlockExchangeOp op) {
+  bool isReverse = op.getReverse();
+  constrainOperand(op.getOperandMutable(), isReverse ? rows : sent);
+  constrainResult(op.getResult(), isReverse ? sent : rows);
+}
+
 void dist::divideBlocks(func::FuncOp func, ArrayRef<StringAttr> blockAxes,
                         ArrayRef<StringAttr> groupAxes) {
   BlockDivider divider(func.getContext(), blockAxes, groupAxes);
   func.walk([&](BlockEmbeddingOp op) { divider.divide(op); });
   func.walk([&](BlockEmbeddingBwdOp op) { divider.divide(op); });
+  func.walk([&](BlockExchangeOp op) { divider.divide(op); });
 }

@@ -18,7 +18,8 @@ mlir::FailureOr<llvm::StringSet<>> findExperts(mlir::func::FuncOp func,
 /// Constrains the rows of experts (dist-block-experts) to groups along
 /// `groupAxes` and blocks along `blockAxes`, and tables of tokens to blocks
 /// along all of them. So tokens are gathered along the former before their rows
-/// are picked, and the sums of a group's results are scattered.
+/// are picked, and the sums of a group's results are scattered. Both sides of
+/// an exchange are constrained: rows of blocks there, of groups here.
 void divideBlocks(mlir::func::FuncOp func,
                   llvm::ArrayRef<mlir::StringAttr> blockAxes,
                   llvm::ArrayRef<mlir::StringAttr> groupAxes);

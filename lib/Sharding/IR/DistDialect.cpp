@@ -258,6 +258,20 @@ LogicalResult DistDialect::verifyRegionResultAttribute(
                           func.getResultTypes()[resultIndex]);
 }
 
+/// What `expertsAttr` holds.
+static bool describesExperts(Attribute value) {
+  auto experts = dyn_cast<DictionaryAttr>(value);
+  auto isTraffic = [&](StringRef name) {
+    auto figures = experts.getAs<DictionaryAttr>(name);
+    return figures && figures.getAs<IntegerAttr>("bytes") &&
+           figures.getAs<FloatAttr>("seconds");
+  };
+  return experts && experts.getAs<StringAttr>("lowering") &&
+         experts.getAs<FloatAttr>("factor") &&
+         experts.getAs<FloatAttr>("enough") && isTraffic("gather") &&
+         isTraffic("all_to_all");
+}
+
 LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == networkAttr && isa<ModuleOp>(op)) {
@@ -276,6 +290,14 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == pieceAttr && isa<UnitAttr>(attribute.getValue()) &&
       isa<CollectiveOpInterface>(op))
     return success();
+  if (attribute.getName() == expertsAttr && isa<ModuleOp>(op)) {
+    if (describesExperts(attribute.getValue()))
+      return success();
+    return op->emitOpError()
+           << "has attribute " << expertsAttr << " = " << attribute.getValue()
+           << ", expected {lowering, factor, enough, gather = {bytes, "
+              "seconds}, all_to_all = {bytes, seconds}}";
+  }
   for (auto [name, least] : {std::pair(StringRef(stagesAttr), 2),
                              std::pair(StringRef(stageAttr), 0)}) {
     if (attribute.getName() != name || !isa<ModuleOp>(op))

@@ -66,9 +66,9 @@ private:
   SmallVector<StringRef> axes; // "tp=4@nvlink"
   StringRef level;             // as it is written: "fsdp=zero2"
   StringRef context;           // as it is written: "cp-heads"
+  StringRef experts;           // as it is written: "ep-gather"
   Recipe recipe;
-  bool isReplicated = false;   // ddp was asked for
-  bool dividesExperts = false; // ep was
+  bool isReplicated = false; // ddp was asked for
 };
 } // namespace
 
@@ -94,8 +94,12 @@ Error RecipeReader::readWord(StringRef text) {
     recipe.sequence = true;
     return Error::success();
   }
-  if (text == "ep") {
-    dividesExperts = true;
+  if (llvm::is_contained({"ep", "ep-gather", "ep-all-to-all"}, text)) {
+    StringRef how = text == "ep" ? "auto" : text.drop_front(3);
+    if (!recipe.experts.empty() && recipe.experts != how)
+      return wrong(text, "one way to divide experts");
+    recipe.experts = how.str();
+    experts = text;
     return Error::success();
   }
   if (text == "ddp") {
@@ -116,9 +120,10 @@ Error RecipeReader::readWord(StringRef text) {
   named.consume_front("fsdp=");
   if (!llvm::is_contained(levelsOfState(), named)) {
     if (!text.contains('=') || text.starts_with("fsdp"))
-      return wrong(text, "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
-                             ", ep, sp, cp, cp-gather, cp-heads, cp-ring or an "
-                             "axis with its size");
+      return wrong(text,
+                   "ddp, fsdp, " + llvm::join(levelsOfState(), ", ") +
+                       ", ep, ep-gather, ep-all-to-all, sp, cp, cp-gather, "
+                       "cp-heads, cp-ring or an axis with its size");
     if (Error error = readAxis(text))
       return error;
     auto *last = std::prev(axes.end());
@@ -141,14 +146,14 @@ Error RecipeReader::check(StringRef words) const {
     return wrong("ddp", "no axis fs and no zero with it");
   if (axes.empty() &&
       (isReplicated || !recipe.fsdp.empty() || recipe.sequence ||
-       !recipe.context.empty() || dividesExperts))
+       !recipe.context.empty() || !recipe.experts.empty()))
     return wrong(words, "a mesh, as dp=2,tp=2");
   if (recipe.sequence && !has("tp"))
     return wrong("sp", "an axis tp, which divides positions, as tp=2");
   if (!recipe.context.empty() && !has("cp"))
     return wrong(context, "an axis cp, which divides positions, as cp=2");
-  if (dividesExperts && !has("ep"))
-    return wrong("ep", "an axis ep, which divides experts, as ep=2");
+  if (!recipe.experts.empty() && !has("ep"))
+    return wrong(experts, "an axis ep, which divides experts, as ep=2");
   if (!recipe.fsdp.empty() && !has("fs") && !has("dp"))
     return wrong(level, "an axis fs or dp, which divides state, as fs=2");
   return Error::success();

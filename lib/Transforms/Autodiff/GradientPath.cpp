@@ -2,6 +2,7 @@
 
 #include "GradientPath.h"
 
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 
 using namespace mlir;
@@ -52,6 +53,7 @@ DenseSet<Value> hone::findOnPath(func::FuncOp func, Value loss,
 
 bool hone::returnsOneLoss(func::FuncOp func) {
   unsigned others = findResults(func, kind::buffer).size() +
-                    findResults(func, kind::idCheck).size();
+                    findResults(func, kind::idCheck).size() +
+                    findResults(func, kind::dropped).size();
   return func.getNumResults() == others + 1;
 }

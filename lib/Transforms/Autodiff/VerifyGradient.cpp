@@ -1,6 +1,7 @@
 //===- VerifyGradient.cpp - Border check after autodiff -------------------===//
 
 #include "GradientContract.h"
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/Transforms/Passes.h"
 
@@ -77,13 +78,14 @@ static LogicalResult verifyGradients(func::FuncOp func) {
   }
   unsigned gradients = result - 1;
   while (result != func.getNumResults() &&
-         llvm::is_contained({kind::buffer, kind::idCheck},
+         llvm::is_contained({kind::buffer, kind::idCheck, kind::dropped},
                             resultString(func, result, attr::kind)))
     ++result;
   if (result != func.getNumResults())
     return func.emitError("returns ")
            << func.getNumResults() << " results, expected the loss, "
-           << gradients << " gradients, then buffers and checks of ids";
+           << gradients
+           << " gradients, then buffers, checks of ids and dropped rows";
   return success();
 }
 

@@ -11,6 +11,7 @@
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Analysis/Memory/Timeline.h"
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SearchBound.h"
 #include "hone/Plan/LaunchLabel.h"
@@ -149,14 +150,15 @@ void FunctionPlanner::emitEnd(OpBuilder &builder) {
     std::string name = kind.str();
     if (kind == kind::grad)
       name = ("grad." + resultString(func, index, attr::fqn)).str();
-    else if (kind == kind::idCheck)
+    else if (kind == kind::idCheck || kind == kind::dropped)
       name = resultString(func, index, attr::fqn).str();
     else if (kind != kind::loss && kind != kind::gradNorm &&
              kind != kind::logits)
       continue; // state: the runtime finds it at its argument
     auto op = builder.create<plan::ResultOp>(loc, name, final(operand.get()));
-    if (Attribute ids = func.getResultAttr(index, attr::ids))
-      op->setAttr(attr::ids, ids);
+    for (StringRef fact : {attr::ids, attr::dropped})
+      if (Attribute value = func.getResultAttr(index, fact))
+        op->setAttr(fact, value);
   }
 }
 
@@ -290,7 +292,7 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       argument.isReplaced && key.first == kind::buffer ? builder.getUnitAttr()
                                                        : UnitAttr());
   op.setWindow(instancesOf(argument));
-  for (StringRef name : {attr::ignore, attr::ids})
+  for (StringRef name : {attr::ignore, attr::ids, attr::dropped})
     if (Attribute value = attributes.get(name))
       op->setAttr(name, value);
 }

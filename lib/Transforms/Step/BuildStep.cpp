@@ -6,6 +6,7 @@
 #include "StepFunction.h"
 #include "Transforms/Autodiff/GradientContract.h"
 #include "hone/IR/Documents.h"
+#include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SelectionBias.h"
 #include "hone/Transforms/Passes.h"
@@ -314,9 +315,20 @@ static func::FuncOp buildStep(func::FuncOp gradient,
     }
     step.addResult(kept, describeGradient(step, t));
   }
-  for (unsigned index : findResults(gradient, kind::idCheck))
-    step.addResult(results[index], gradient.getResultAttrDict(index));
+  for (StringRef kind : {kind::idCheck, kind::dropped})
+    for (unsigned index : findResults(gradient, kind))
+      step.addResult(results[index], gradient.getResultAttrDict(index));
   return step.finish();
+}
+
+/// A scalar of what earlier micro-batches left of a result with these `attrs`.
+static BlockArgument addRunning(StepFunction &step, Type type,
+                                DictionaryAttr attrs) {
+  ImplicitLocOpBuilder &b = step.builder;
+  NamedAttrList described(attrs);
+  described.set(attr::kind, b.getStringAttr(kind::scalar));
+  return step.addArgument(type, described.getDictionary(b.getContext()),
+                          b.getLoc());
 }
 
 /// Adds a check of ids to what earlier micro-batches left: the first id outside
@@ -324,10 +336,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
 static void addIdCheck(StepFunction &step, Value found, DictionaryAttr attrs) {
   ImplicitLocOpBuilder &b = step.builder;
   auto type = cast<RankedTensorType>(found.getType());
-  NamedAttrList described(attrs);
-  described.set(attr::kind, b.getStringAttr(kind::scalar));
-  BlockArgument before = step.addArgument(
-      type, described.getDictionary(b.getContext()), b.getLoc());
+  BlockArgument before = addRunning(step, type, attrs);
   Value none = b.create<ConstantOp>(
       DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), 0)));
   Value isFirst = b.create<CmpOp>(type.clone(b.getI1Type()), CmpPredicate::eq,
@@ -371,6 +380,11 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   updateBuffers(gradient, results, args[kind::buffer], {}, step);
   for (unsigned index : findResults(gradient, kind::idCheck))
     addIdCheck(step, results[index], gradient.getResultAttrDict(index));
+  for (unsigned index : findResults(gradient, kind::dropped)) {
+    BlockArgument before = addRunning(step, results[index].getType(),
+                                      gradient.getResultAttrDict(index));
+    step.addUpdate(b.create<AddOp>(results[index], before), before);
+  }
   return step.finish();
 }
 

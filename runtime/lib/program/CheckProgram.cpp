@@ -445,32 +445,42 @@ static Status checkEntryPoints(const Program &program) {
 }
 
 bool Program::isRunning(const Argument &argument) const {
+  auto names = [&](const auto &each) { return each.name == argument.fqn; };
   return argument.kind == Kind::scalar &&
          (argument.fqn == "loss" ||
-          std::any_of(idChecks.begin(), idChecks.end(),
-                      [&](const IdCheck &check) {
-                        return check.name == argument.fqn;
-                      }));
+          std::any_of(idChecks.begin(), idChecks.end(), names) ||
+          std::any_of(droppedCounts.begin(), droppedCounts.end(), names));
 }
 
-/// Checks of ids are whole numbers of rank 0, of tables that have a row.
-static Status checkIdChecks(const Program &program) {
-  std::set<std::string> names;
-  auto isNumber = [](DType dtype, const Shape &dims) {
-    return dtype == DType::i64 && dims.empty();
+/// Whether what functions leave under `name` is a whole number of rank 0.
+static bool isWholeNumber(const Program &program, const std::string &name) {
+  auto fits = [](const auto &place) {
+    return place.dtype == DType::i64 && place.dims.empty();
   };
-  for (const IdCheck &check : program.idChecks) {
-    bool fits = check.size > 0 && names.insert(check.name).second;
-    if (const Argument *argument = program.argument(Kind::scalar, check.name))
-      fits &= isNumber(argument->dtype, argument->dims);
-    for (const Function &function : program.functions)
-      if (const Result *result = function.result(check.name))
-        fits &= isNumber(result->dtype, result->dims);
-    if (!fits)
+  const Argument *argument = program.argument(Kind::scalar, name);
+  return (!argument || fits(*argument)) &&
+         std::all_of(program.functions.begin(), program.functions.end(),
+                     [&](const Function &function) {
+                       const Result *result = function.result(name);
+                       return !result || fits(*result);
+                     });
+}
+
+/// Checks of ids are of tables that have a row, counts of rows of some.
+static Status checkWholeNumbers(const Program &program) {
+  std::set<std::string> names;
+  for (const IdCheck &check : program.idChecks)
+    if (check.size <= 0 || !names.insert(check.name).second ||
+        !isWholeNumber(program, check.name))
       return broken(format("check of ids '%s' is named twice, of no rows, or "
                            "no i64 of rank 0",
                            check.name.c_str()));
-  }
+  for (const DroppedCount &count : program.droppedCounts)
+    if (count.rows <= 0 || !names.insert(count.name).second ||
+        !isWholeNumber(program, count.name))
+      return broken(format("count of dropped rows '%s' is named twice, of no "
+                           "rows, or no i64 of rank 0",
+                           count.name.c_str()));
   return Status();
 }
 
@@ -547,7 +557,7 @@ Status Program::check() const {
   for (const Argument &argument : arguments)
     HONERT_TRY(checkArgument(argument, bounds, mesh));
   HONERT_TRY(checkNames(*this));
-  HONERT_TRY(checkIdChecks(*this));
+  HONERT_TRY(checkWholeNumbers(*this));
   HONERT_TRY(checkDeviceCode(*this));
   for (const Function &function : functions) {
     HONERT_TRY(checkFunction(function, bounds));

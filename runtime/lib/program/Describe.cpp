@@ -282,6 +282,13 @@ void honert_id_check(honert_program *program, const char *name, const char *op,
       {name, op, location ? location : "", size});
 }
 
+void honert_dropped_rows(honert_program *program, const char *name,
+                         const char *location, int64_t rows, double factor,
+                         double enough, int64_t stops) {
+  latestStage(program).droppedCounts.push_back(
+      {name, location ? location : "", rows, factor, enough, stops != 0});
+}
+
 void honert_device_code(honert_program *program, int64_t kind, int64_t arch,
                         const char *data, int64_t bytes) {
   program->deviceCode.push_back(

@@ -277,6 +277,16 @@ struct IdCheck {
   int64_t size; ///< rows or classes
 };
 
+/// What a result, or scalar of "accumulate", that counts dropped rows is about:
+/// honert_dropped_rows.
+struct DroppedCount {
+  std::string name;
+  std::string location;
+  int64_t rows = 0; ///< of a micro-batch, of all ranks
+  double factor = 0, enough = 0;
+  bool stops = false;
+};
+
 /// Tensors that are alike and live at the peak.
 struct LiveTensors {
   std::string category;
@@ -319,6 +329,7 @@ struct Program {
   std::vector<DeviceCode> deviceCode;
   std::vector<Function> functions;
   std::vector<IdCheck> idChecks;
+  std::vector<DroppedCount> droppedCounts;
   size_t groups = 0; ///< whose costs are described
   /// Of a stage: what its rank does in a step and in an evaluation.
   std::vector<Action> stepActions, evaluateActions;

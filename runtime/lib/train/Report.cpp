@@ -222,6 +222,8 @@ std::string Report::valuesText(const StepFacts &facts) const {
     text += format(" | epoch %.2f", double(facts.step) * double(tokensPerStep) /
                                         double(tokensPerEpoch));
   text += format(" | loss %.4f", facts.loss);
+  if (facts.droppedSoFar && facts.droppedSoFar->dropped != 0)
+    text += " | " + droppedText(*facts.droppedSoFar);
   if (facts.gradNorm)
     text += format(" | grad norm %.3f", std::isnan(*facts.gradNorm)
                                             ? std::fabs(*facts.gradNorm)
@@ -275,6 +277,12 @@ void Report::logStep(const StepFacts &facts) {
   if (facts.lossScale)
     text += ",\"loss_scale\":" + jsonNumber(*facts.lossScale) +
             ",\"skipped\":" + (facts.skipped ? "true" : "false");
+  if (facts.dropped)
+    text += format(",\"dropped_rows\":%lld,\"dropped_rows_so_far\":%lld,"
+                   "\"routed_rows_so_far\":%lld",
+                   static_cast<long long>(facts.dropped->dropped),
+                   static_cast<long long>(facts.droppedSoFar->dropped),
+                   static_cast<long long>(facts.droppedSoFar->rows));
   if (tokensPerStep > 0)
     text += ",\"tokens\":" + std::to_string(facts.step * tokensPerStep);
   text += format(",\"ms\":%.6g", facts.seconds * 1e3);

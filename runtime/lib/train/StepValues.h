@@ -16,6 +16,13 @@
 
 namespace honert {
 
+/// Rows on the way to their experts.
+struct RowCount {
+  int64_t dropped = 0, rows = 0; ///< those without a place; all
+};
+/// "dropped 12 of 4096 rows (0.29 %)".
+std::string droppedText(const RowCount &count);
+
 /// What one step showed.
 struct StepFacts {
   int64_t step = 0;
@@ -24,6 +31,7 @@ struct StepFacts {
   std::optional<double> learningRate;
   std::optional<double> lossScale; ///< after the step, where there is one
   bool skipped = false;            ///< gradients overflowed: nothing changed
+  std::optional<RowCount> dropped, droppedSoFar; ///< of the step, of the run
   double seconds = 0;
 };
 

@@ -22,7 +22,8 @@ Trainer::Trainer(const Program &program, const Options &options,
                  const ThreadPool &pool, ProcessGroup &world)
     : program(program), options(options), pool(pool), world(world),
       executor(makeExecutor(program, pool, options.deterministic, &world)),
-      report(program, options, world), seed(options.seed) {}
+      report(program, options, world), dropped(program, world),
+      seed(options.seed) {}
 
 //===----------------------------------------------------------------------===//
 // One step
@@ -120,6 +121,7 @@ Status Trainer::finishStep() {
                       ending));
   readFacts(program, arena, facts);
   HONERT_TRY(checkStep(program, arena, facts, ending));
+  HONERT_TRY(dropped.addStep(arena, facts, ending));
   doneSteps = step;
   lastLoss = facts.loss;
   report.step(facts);

@@ -7,6 +7,7 @@
 #include "io/checkpoint/Folder.h"
 #include "io/data/Batches.h"
 #include "io/data/NamedInputs.h"
+#include "train/DroppedRows.h"
 #include "train/Generate.h"
 #include "train/Report.h"
 #include "train/StageTransfers.h"
@@ -95,6 +96,7 @@ private:
   ProcessGroup &world;
   std::unique_ptr<Executor> executor;
   Report report;
+  DroppedRows dropped;
   Batches batches, validationBatches;
   NamedInputs named, validationNamed;
   std::optional<Generator> generator;      // with --sample-every

@@ -114,6 +114,8 @@ Status Trainer::evaluate(int64_t index, double &loss) {
   HONERT_TRY(executor->wait());
   dataStatus = checkIds(program, executor->arena(), function,
                         "validation batch", index, "the run ends");
+  HONERT_TRY(
+      dropped.addBatch(executor->arena(), {&function}, index, "the run ends"));
   const Result *result = program.evaluationLoss();
   loss = readScalar(result->dtype, result->offset);
   return Status();
@@ -235,6 +237,7 @@ std::string Trainer::summaryText() const {
     text += format(" | loss %.4f", *lastLoss);
   if (lastValidation)
     text += format(" | val %.4f", *lastValidation);
+  text += dropped.summaryText();
   if (double median = report.medianSeconds(); median > 0) {
     text += format(" | median %.1f ms", median * 1e3);
     if (double rate = report.tokensPerSecond(median); rate > 0)

@@ -64,6 +64,12 @@ Status Trainer::evaluateStages(int64_t index, double &loss) {
       dataStatus = checkIds(program, executor->arena(),
                             program.functions[action.function],
                             "validation batch", index, "the run ends");
+  std::vector<const Function *> functions;
+  for (const Action &action : program.evaluateActions)
+    if (action.isRun())
+      functions.push_back(&program.functions[action.function]);
+  HONERT_TRY(
+      dropped.addBatch(executor->arena(), functions, index, "the run ends"));
   own.hasBadIds = !dataStatus.ok();
   const Result *result = program.evaluationLoss();
   own.hasLoss = result;

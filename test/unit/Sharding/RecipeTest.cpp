@@ -37,6 +37,10 @@ TEST(Recipe, SaysHowAttentionGetsPositions) {
 TEST(Recipe, DividesExpertsAlongEp) {
   EXPECT_EQ(read("dp=2,ep=4", "ep").mesh, "dp=2,ep=4");
   EXPECT_EQ(read("tp=2", "ep=4,ep,fs=2").mesh, "fs=2,ep=4,tp=2");
+  EXPECT_EQ(read("ep=4", "ep").experts, "auto");
+  EXPECT_EQ(read("ep=4", "ep-gather").experts, "gather");
+  EXPECT_EQ(read("ep=4", "zero1,fs=2,ep-all-to-all").experts, "all-to-all");
+  EXPECT_EQ(read("ep=4", "").experts, "");
   EXPECT_EQ(sizeOfAxis("dp=2,ep=4,tp=8", "ep"), 4);
   EXPECT_EQ(sizeOfAxis("dp=2", "ep"), 1);
   EXPECT_EQ(batchRanks("rep=3,fs=2,ep=4,tp=8"), 6);

@@ -43,6 +43,9 @@ constexpr llvm::StringLiteral scheduleAttr = "dist.schedule";
 /// On the module of a stage: what its functions need to know of the schedule
 /// (pipeline::StageTurns).
 constexpr llvm::StringLiteral turnsAttr = "dist.turns";
+/// On the module: how rows get to experts along axis ep, and what that sends
+/// (dist-block-experts).
+constexpr llvm::StringLiteral expertsAttr = "dist.experts";
 /// On arguments that a stage keeps for several micro-batches: how many
 /// instances of them there are.
 constexpr llvm::StringLiteral windowAttr = "dist.window";

@@ -35,6 +35,7 @@ struct Recipe {
   std::string fsdp;      ///< an option of dist-annotate; empty: its default
   bool sequence = false; ///< the axis tp divides positions too
   std::string context;   ///< an option of dist-annotate; empty: its default
+  std::string experts;   ///< `lowering` of dist-block-experts; empty: default
   int64_t stages = 1;    ///< the size of axis pp
   /// Of micro-batches in these: a name, or lists as CSV.
   std::string schedule = "1f1b";
@@ -47,7 +48,9 @@ struct Recipe {
 ///                    what axis fs divides besides the batch; fsdp is zero3
 ///   zero3-keep       zero3, but what is gathered stays for the backward part
 ///   sp               sequence parallel: axis tp divides positions too
-///   ep               experts: axis ep divides them, and the batch too
+///   ep, ep-gather, ep-all-to-all
+///                    experts: axis ep divides them, and the batch too; how
+///                    rows get there, ep chooses
 ///   cp, cp-gather, cp-heads, cp-ring
 ///                    how attention gets the positions that axis cp divides;
 ///                    cp chooses

@@ -41,6 +41,8 @@ Staging::Staging(const Device &device, const Program &program)
     addResult("grad_norm");
     for (const IdCheck &check : program.idChecks)
       addResult(check.name);
+    for (const DroppedCount &count : program.droppedCounts)
+      addResult(count.name);
     for (const Argument &argument : program.arguments)
       if (program.isRunning(argument) ||
           (argument.kind == Kind::opt && argument.fqn == "loss_scale"))
