@@ -159,6 +159,8 @@ void hone::report::printPipeline(llvm::raw_ostream &out,
   const dist::Mesh &mesh = *first.mesh;
   out << formatv("ranks            {0}: {1}\n", mesh.numRanks(),
                  describeMesh(mesh));
+  if (!first.experts.empty())
+    out << "experts          " << first.experts << '\n';
   out << formatv("pipeline         {0} stages, schedule {1}, {2} "
                  "micro-batch{3}\n",
                  stages.size(), step.schedule.name, first.microBatches,

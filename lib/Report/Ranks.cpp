@@ -182,6 +182,7 @@ JobSummary hone::report::summarizeJob(const Summary &summary,
   job.tokens = summary.tokens;
   job.utilization = findUtilization(summary, machine, job.seconds);
   job.advice = adviseHybrid(summary, job);
+  job.experts = summary.experts;
   return job;
 }
 
@@ -205,6 +206,8 @@ void hone::report::printThroughput(llvm::raw_ostream &out, int64_t tokens,
 
 void hone::report::printJob(llvm::raw_ostream &out, const JobSummary &job) {
   out << formatv("ranks            {0}: {1}\n", job.ranks, job.mesh);
+  if (!job.experts.empty())
+    out << "experts          " << job.experts << '\n';
   printTraffic(out, job.traffic);
   out << formatv("exposed          {0:F3} ms of the step",
                  job.exposedSeconds() * 1e3);

@@ -6,17 +6,20 @@
 #include "hone/IR/Locations.h"
 #include "hone/Plan/LaunchLabel.h"
 #include "hone/Sharding/Model/Traffic.h"
+#include "hone/Support/ByteSize.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <tuple>
 
 using namespace hone;
 using namespace hone::report;
+using llvm::formatv;
 using llvm::StringRef;
 
 StringRef hone::report::passName(Pass pass) {
@@ -125,6 +128,40 @@ static int64_t countTokens(plan::ProgramOp program, const Summary &summary) {
     return type.getNumElements() * summary.microBatches;
   }
   return 0;
+}
+
+/// "ep-gather, drops none: 12.00 MiB ..., ep-all-to-all would send ...": what
+/// dist-block-experts has taken, and what ranks would send otherwise.
+static std::string describeExperts(mlir::ModuleOp module) {
+  auto chosen = module->getAttrOfType<mlir::DictionaryAttr>(dist::expertsAttr);
+  if (!chosen)
+    return "";
+  auto numberOf = [](mlir::DictionaryAttr from, StringRef key) {
+    return from.getAs<mlir::FloatAttr>(key).getValueAsDouble();
+  };
+  auto sent = [&](StringRef key) {
+    auto figures = chosen.getAs<mlir::DictionaryAttr>(key);
+    return formatBytes(figures.getAs<mlir::IntegerAttr>("bytes").getInt()) +
+           formatv(" in {0:F3} ms", numberOf(figures, "seconds") * 1e3).str();
+  };
+  double factor = numberOf(chosen, "factor");
+  double enough = numberOf(chosen, "enough");
+  std::string room =
+      factor >= enough
+          ? "drops none"
+          : formatv("drops rows beyond {0} times an even routing", factor)
+                .str();
+  bool isGather =
+      chosen.getAs<mlir::StringAttr>("lowering").getValue() == "gather";
+  if (isGather)
+    return formatv("ep-gather, drops none: {0} per micro-batch; "
+                   "ep-all-to-all: {1}, {2} (--recipe=ep-all-to-all)",
+                   sent("gather"), sent("all_to_all"), room)
+        .str();
+  return formatv("ep-all-to-all, {0}: {1} per micro-batch; ep-gather: {2}, "
+                 "drops none (--recipe=ep-gather)",
+                 room, sent("all_to_all"), sent("gather"))
+      .str();
 }
 
 /// What a step of a stage sends, in the order of its list.
@@ -312,6 +349,7 @@ Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
     summary.precision = name.str();
   summary.microBatches = microBatches;
   summary.mesh = findMesh(module);
+  summary.experts = describeExperts(module);
   summary.tokens = countTokens(program, summary);
   if (auto stage = program.getStage())
     summary.stage = int64_t(*stage);

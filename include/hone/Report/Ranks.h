@@ -27,6 +27,7 @@ struct JobSummary {
   int64_t tokens = 0;     ///< of the step; 0: the model reads none
   double utilization = 0; ///< of the peak, by the model's FLOPs
   std::string advice;     ///< a better mesh, or ""
+  std::string experts;    ///< of Summary
 
   double exposedSeconds() const;
 };

@@ -88,7 +88,8 @@ struct Summary {
   std::optional<hone::LibraryRoofline> limit; ///< of a step on a GPU
   std::optional<hone::dist::Mesh> mesh;       ///< of more than one rank
   std::vector<std::string> channels; ///< axes that transfers share: "fs"
-  std::optional<int64_t> stage;      ///< of a pipeline
+  std::string experts; ///< how rows get to experts along ep; "": without it
+  std::optional<int64_t> stage; ///< of a pipeline
   std::vector<StageMessages> messages;
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
