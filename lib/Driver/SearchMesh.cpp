@@ -85,8 +85,7 @@ static Cluster clusterFor(const report::MachineModel &machine, Cluster cluster,
 //===----------------------------------------------------------------------===//
 
 /// Whether the options of `plan` are ones that honec takes. A GPU runs no
-/// stages. Along ep a search may assume an exchange that honec lacks, an
-/// all-to-all, so that its estimate would be of another program.
+/// stages.
 static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
                        bool isCuda) {
   pipeline.mesh = search::formatMesh(plan);
@@ -97,10 +96,25 @@ static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
     llvm::consumeError(std::move(error));
     return false;
   }
-  return (!isCuda || pipeline.ranks.stages == 1) && plan.ep == 1;
+  return !isCuda || pipeline.ranks.stages == 1;
 }
 
-/// The command line that compiles the plan, with the exchange that was priced.
+/// The words of a recipe, with the exchanges of keys and of rows that were
+/// priced.
+static std::string recipeOf(const search::RankedPlan &ranked) {
+  std::string recipe = search::formatRecipe(ranked.plan);
+  auto add = [&](StringRef word) {
+    recipe += (recipe.empty() ? "" : ",") + word.str();
+  };
+  if (ranked.plan.cp > 1)
+    add(search::keyExchangeName(ranked.cost.keys));
+  if (ranked.plan.ep > 1)
+    add(ranked.cost.rows == search::RowExchange::Gather ? "ep-gather"
+                                                        : "ep-all-to-all");
+  return recipe;
+}
+
+/// The command line that compiles the plan.
 static std::string commandOf(const search::RankedPlan &ranked,
                              const Options &options, const search::Model &model,
                              const Cluster &cluster) {
@@ -112,11 +126,7 @@ static std::string commandOf(const search::RankedPlan &ranked,
         name != "--micro-batches" && name != "-o")
       command += " " + given.str();
   command += " --mesh=" + search::formatMesh(plan);
-  std::string recipe = search::formatRecipe(plan);
-  if (plan.cp > 1)
-    recipe += (recipe.empty() ? "" : ",") +
-              search::keyExchangeName(ranked.cost.keys).str();
-  if (!recipe.empty())
+  if (std::string recipe = recipeOf(ranked); !recipe.empty())
     command += " --recipe=" + recipe;
   if (std::string schedule = search::formatSchedule(plan); !schedule.empty())
     command += " --schedule=" + schedule;

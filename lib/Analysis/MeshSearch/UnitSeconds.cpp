@@ -38,7 +38,9 @@ public:
             const Groups &groups, const Cluster &cluster)
       : unit(unit), model(model), plan(plan), cluster(cluster),
         tensor(groups.tp), context(groups.cp), experts(groups.ep),
-        share(double(plan.microBatch) / double(plan.cp)), t(double(plan.tp)) {}
+        share(double(plan.microBatch) / double(plan.cp)), t(double(plan.tp)) {
+    chooseRows();
+  }
 
   UnitSeconds estimate(bool isLast) const;
 
@@ -50,6 +52,9 @@ private:
   double bytesOf(const Activations &activations) const;
   double movingSeconds(const Activations &activations) const;
   double sumSeconds() const;
+  double roomOfAllToAll() const;
+  double roomOfGather() const;
+  void chooseRows();
   void addKeys(UnitSeconds &seconds) const;
   void addRows(UnitSeconds &seconds) const;
 
@@ -60,6 +65,9 @@ private:
   const Group &tensor, &context, &experts;
   double share; ///< sequences of a micro-batch, by their positions here
   double t;
+  RowExchange rows = RowExchange::AllToAll;
+  double room = 1;       ///< of rows, over those of an even routing
+  double rowSeconds = 0; ///< between ranks, of a pass
 };
 } // namespace
 
@@ -87,7 +95,7 @@ double UnitModel::expertSeconds() const {
 /// Of a rank.
 double UnitModel::bytesOf(const Activations &activations) const {
   return share * (activations.stream / (plan.dividesPositions ? t : 1) +
-                  activations.inner / t + activations.rows);
+                  activations.inner / t + activations.rows * room);
 }
 
 double UnitModel::movingSeconds(const Activations &activations) const {
@@ -148,19 +156,37 @@ void UnitModel::addKeys(UnitSeconds &seconds) const {
     seconds.backwardInput[Part::Context] += forward;
 }
 
+/// What --moe-factor is by default. A plan that hides rows is a published one,
+/// whose ranks send as many rows as there are.
+double UnitModel::roomOfAllToAll() const { return plan.hidesRows ? 1 : 1.25; }
+
+/// For any routing: of each token the experts that a rank has.
+double UnitModel::roomOfGather() const {
+  double chosen = std::max(unit.rowBytes / model.boundaryBytes, 1.0);
+  double own = double(model.experts) / double(plan.ep);
+  return double(plan.ep) * std::min(chosen, own) / chosen;
+}
+
 /// Rows go to the ranks of their experts and back, or all tokens to all ranks.
-void UnitModel::addRows(UnitSeconds &seconds) const {
+void UnitModel::chooseRows() {
   if (plan.ep == 1 || unit.rowBytes == 0)
     return;
   double tokens = share * model.boundaryBytes;
-  double there =
-      2 * secondsOf(CollectiveKind::allToAll, experts, share * unit.rowBytes);
+  double there = 2 * secondsOf(CollectiveKind::allToAll, experts,
+                               share * unit.rowBytes * roomOfAllToAll());
   double gather = secondsOf(CollectiveKind::allGather, experts, tokens) +
                   secondsOf(CollectiveKind::reduceScatter, experts,
                             tokens * double(plan.ep));
-  if (gather < there)
-    seconds.rows = RowExchange::Gather;
-  double forward = std::min(there, gather), backward = forward;
+  rows = gather < there ? RowExchange::Gather : RowExchange::AllToAll;
+  room = rows == RowExchange::Gather ? roomOfGather() : roomOfAllToAll();
+  rowSeconds = std::min(there, gather);
+}
+
+void UnitModel::addRows(UnitSeconds &seconds) const {
+  if (plan.ep == 1 || unit.rowBytes == 0)
+    return;
+  seconds.rows = rows;
+  double forward = rowSeconds, backward = forward;
   if (plan.keep == Keep::Borders)
     backward += forward;
   if (plan.hidesRows) { // each beside the other pass of another micro-batch
