@@ -28,15 +28,23 @@ WAITS = rf"rank {{}}: .*({MESSAGE}|of \d+ bytes .*) \(number \d+ of step \d+\) h
 
 
 class Programs:
+    """Those of a package, on meshes of four ranks and fewer."""
+
+    mesh, elsewhere = MESH, ELSEWHERE
+    waits = WAITS  # what a rank says that waits for another
+    other = "--schedule=zb-h1"  # what another program is compiled with
+
     def __init__(self, package: Path, folder: Path) -> None:
         self.package, self.folder = package, folder
         folder.mkdir(parents=True)
 
+    def options(self, mesh: str) -> list[str]:
+        return ["--micro-batches=4", *([f"--mesh={mesh}"] if mesh else [])]
+
     def binary(self, mesh: str, *options: str) -> Path:
         path = self.folder / "-".join([mesh or "one", *(option.strip("-") for option in options)])
         if not path.exists():
-            axes = [f"--mesh={mesh}"] if mesh else []
-            command = ["honec", self.package, "-o", path, "--exact", "--micro-batches=4", *axes, *options]
+            command = ["honec", self.package, "-o", path, "--exact", *self.options(mesh), *options]
             subprocess.run(command, check=True)
         return path
 
@@ -51,17 +59,17 @@ def run_on(programs: Programs, run: Run, mesh: str, steps: int, *flags: str) -> 
 
 
 def survives(programs: Programs, how: signal.Signals) -> None:
-    run = Run(programs.binary(MESH), programs.folder / how.name)
+    run = Run(programs.binary(programs.mesh), programs.folder / how.name)
     text = run.loses_a_rank(how)
     for rank in OTHERS:
-        if not re.search(WAITS.format(rank), text):
+        if not re.search(programs.waits.format(rank), text):
             raise Wrong(f"rank {rank} did not say for what it waited:\n{text}")
     if how == signal.SIGSTOP and "expected at most 3 s (--comm-timeout)" not in text:
         raise Wrong(f"nothing said that the time was over:\n{text}")
     steps = newest(run.checkpoints) + 2
     whole = run.folder / "whole"
-    run_on(programs, run, MESH, steps, "--save", str(whole))
-    for mesh in (MESH, *ELSEWHERE):
+    run_on(programs, run, programs.mesh, steps, "--save", str(whole))
+    for mesh in (programs.mesh, *programs.elsewhere):
         kept, again = run.folder / f"kept-{mesh}", run.folder / f"again-{mesh}"
         shutil.copytree(run.checkpoints, kept)
         run_on(programs, run, mesh, steps, "--checkpoint-dir", str(kept), "--resume", "--save", str(again))
@@ -70,14 +78,15 @@ def survives(programs: Programs, how: signal.Signals) -> None:
 
 
 def differs(programs: Programs) -> None:
-    own, other = programs.binary(MESH), programs.binary(MESH, "--schedule=zb-h1")
+    mesh, name = programs.mesh, programs.package.stem
+    own, other = programs.binary(mesh), programs.binary(mesh, programs.other)
     data = programs.folder / "tokens.bin"
     data.write_bytes(bytes(4000))
     flags = ["--data", str(data), "--steps", "3", "--threads", "1", "--comm-timeout", "5"]
     for command, pattern in [
         (["-np", "2", own, *flags, ":", "-np", "1", other, *flags, ":", "-np", "1", own, *flags],
-         r"rank {}: error: .*rank 2 has the program llama_tiny \(pp=4, \w+\), rank 0 has llama_tiny"),
-        (["-np", "3", own, *flags], r"rank {}: error: this program is made for 4 ranks \(pp=4\), started as 3"),
+         rf"rank {{}}: error: .*rank 2 has the program {name} \({mesh}, \w+\), rank 0 has {name}"),
+        (["-np", "3", own, *flags], rf"rank {{}}: error: this program is made for 4 ranks \({mesh}\), started as 3"),
     ]:
         line = ["mpirun", *command]
         done = subprocess.run(line, env=ENVIRONMENT, capture_output=True, text=True, timeout=LIMIT, check=False)
@@ -86,14 +95,11 @@ def differs(programs: Programs) -> None:
             raise Wrong(f"exit code {done.returncode}, ranks {silent} said nothing of {pattern!r}:\n{done.stderr}")
 
 
-def main(argv: list[str]) -> int:
-    package, folder = Path(argv[1]).resolve(), Path(argv[2]).resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    programs = Programs(package, folder)
+def check(programs: Programs, difference: str) -> int:
     cases = {
         f"rank {LOST} is killed": lambda: survives(programs, signal.SIGKILL),
         f"rank {LOST} stops": lambda: survives(programs, signal.SIGSTOP),
-        f"rank {LOST} has another schedule, or ranks are too few": lambda: differs(programs),
+        f"rank {LOST} has another {difference}, or ranks are too few": lambda: differs(programs),
     }
     for name, case in cases.items():
         try:
@@ -103,6 +109,12 @@ def main(argv: list[str]) -> int:
             return 1
         print(f"{name}: all ranks end as they should", flush=True)
     return 0
+
+
+def main(argv: list[str]) -> int:
+    package, folder = Path(argv[1]).resolve(), Path(argv[2]).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    return check(Programs(package, folder), "schedule")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
-# Options of dist-annotate, the axes among them, and the least number of mutants.
+# Options of dist-annotate, the axes among them, and the least number of mutants; of a mixture also which of them may be
+# accepted, and the recipe.
 MESHES = (
     ("mesh=dp=2", ("dp",), 30),
     ("mesh=fs=2", ("fs",), 20),
@@ -36,6 +37,8 @@ MESHES = (
 EXPERT_MESHES = (
     ("mesh=ep=2", ("ep",), 30),
     ("mesh=dp=2,ep=2", ("dp", "ep"), 100, re.compile(r"over dp: .*(reduce_scatter|all_gather) .*%reshape")),
+    ("mesh=ep=2", ("ep",), 30, None, "ep-all-to-all"),
+    ("mesh=dp=2,ep=2", ("dp", "ep"), 100, re.compile(r"over dp: .*all_to_all "), "ep-all-to-all"),
 )
 PARTITION = ("--dist-propagate", "--dist-partition")
 VERIFY = ("--split-input-file", "--dist-verify", "--mlir-print-op-on-diagnostic=false", "-o", "/dev/null")
@@ -114,10 +117,12 @@ def accepted(path: Path, modules: list[str]) -> list[int]:
     return [index for index in range(len(modules)) if index not in refused]
 
 
-def check(work: Path, model: Path, options: str, axes: tuple[str, ...], least: int, hidden: re.Pattern | None = None) -> int:
+def check(work: Path, model: Path, options: str, axes: tuple[str, ...], least: int, hidden: re.Pattern | None = None,
+          recipe: str = "") -> int:
     """How many wrong programs are accepted, and right ones refused."""
     step, parts, batch = work / "step.mlir", work / "parts.mlir", work / "mutants.mlir"
-    must("hone-opt", model / "graph.mlir", f"--hone-pipeline=upto=step {options.split()[0]}", "-o", step)
+    must("hone-opt", model / "graph.mlir", f"--hone-pipeline=upto=step {options.split()[0]}" + f" recipe={recipe}" * bool(recipe),
+         "-o", step)
     must("hone-opt", step, f"--dist-annotate={options}", *PARTITION, "-o", parts)
     lines = step_alone(parts.read_text())
     right = "\n".join(lines)
