@@ -33,12 +33,13 @@ MESHES = (
 )
 # Of a mixture of experts: sums over ep of gradients of experts are one too many, those of other gradients are needed. Of a
 # rank's one group and one block a reshape hides which of the two dimensions an axis divides: a gather of tokens, or a
-# scatter of their sums, may go over dp in place of ep (two of each in two layers). Nothing else may.
+# scatter of their sums, may go over dp in place of ep (two of each in two layers); where rows are sent, the all-to-all of
+# their counts and weights, of one column. Nothing else may.
 EXPERT_MESHES = (
     ("mesh=ep=2", ("ep",), 30),
     ("mesh=dp=2,ep=2", ("dp", "ep"), 100, re.compile(r"over dp: .*(reduce_scatter|all_gather) .*%reshape")),
     ("mesh=ep=2", ("ep",), 30, None, "ep-all-to-all"),
-    ("mesh=dp=2,ep=2", ("dp", "ep"), 100, re.compile(r"over dp: .*all_to_all "), "ep-all-to-all"),
+    ("mesh=dp=2,ep=2", ("dp", "ep"), 100, re.compile(r"over dp: .*all_to_all .*(xi32|x1xf32)> ->"), "ep-all-to-all"),
 )
 PARTITION = ("--dist-propagate", "--dist-partition")
 VERIFY = ("--split-input-file", "--dist-verify", "--mlir-print-op-on-diagnostic=false", "-o", "/dev/null")
