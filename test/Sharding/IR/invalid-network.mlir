@@ -55,3 +55,9 @@ dist.mesh @mesh [<"tp" = 2 over "wifi">]
 module attributes {dist.network = {links = {wifi = {bandwidth = 1.0e8, between_nodes, latency = 1.0e-3}}}} {
   dist.mesh @mesh [<"tp" = 2 over "wifi">]
 }
+
+// -----
+
+// expected-error @below {{has attribute dist.experts = {lowering = "gather"}, expected {lowering, factor, enough, gather = {bytes, seconds}, all_to_all = {bytes, seconds}}}}
+module attributes {dist.experts = {lowering = "gather"}} {
+}
