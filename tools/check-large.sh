@@ -6,7 +6,8 @@
 # - Resident memory is the plan: at 4 x 64 with files read and written, and at 4 x 1024 under four budgets.
 # - Runtime and interpreter under AddressSanitizer and UndefinedBehaviorSanitizer; threads, loader and collectives under
 #   ThreadSanitizer.
-# - 1,000 random programs with ids outside their table; 1,000 random sharded graphs; GPT-2 with 96 layers is divided for
+# - 1,000 random programs with ids outside their table; 1,000 random sharded graphs, and as many random transformers on
+#   random meshes of up to five axes, with stages and their schedules; GPT-2 with 96 layers is divided for
 #   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and
 #   trained under mpirun, default and exact.
 # - What is compiled from text between any two phases is the whole compilation's code, for every fixture, in low
@@ -40,6 +41,7 @@ rm -rf build/check/gpt2_124m
 
 .venv/bin/python test/fuzz/passes.py build/check/passes --graphs 1000
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
+.venv/bin/python test/fuzz/meshes.py build/check/meshes --graphs 1000
 .venv/bin/python test/fuzz/ids.py build/check/ids --count 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
 .venv/bin/python test/Sharding/Partition/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HoneRun.h"
+#include "StepState.h"
 
 #include "hone/Interpreter/Ranks.h"
 #include "hone/Interpreter/Stages.h"
@@ -229,12 +230,44 @@ static int compareWithStages(ArrayRef<func::FuncOp> functions, ModuleOp stages,
   return code;
 }
 
+/// Compares what a step leaves of each value.
+static int compareSteps(ModuleOp first, ModuleOp second,
+                        const run::CompareOptions &options) {
+  FailureOr<run::Step> step =
+      run::randomStep(first, options.seed, options.mode);
+  if (mlir::failed(step))
+    return run::failed;
+  bool hasStages = !second.getOps<ModuleOp>().empty();
+  FailureOr<run::State> before = run::runStep(first, *step, options.mode);
+  FailureOr<run::State> after =
+      mlir::failed(before) ? FailureOr<run::State>(failure())
+      : hasStages          ? run::runStagesStep(second, *step, options.mode)
+                           : run::runStep(second, *step, options.mode);
+  if (mlir::failed(after))
+    return run::failed;
+  int code = run::ok;
+  for (const auto &[key, tensor] : *before) {
+    auto found = after->find(key);
+    if (found == after->end()) {
+      second.emitError("leaves no ") << key.first << " '" << key.second << "'";
+      return run::failed;
+    }
+    if (!agreeByElement(key.first + " " + key.second, tensor, found->second,
+                        options))
+      code = run::failed;
+  }
+  llvm::outs().flush();
+  return code;
+}
+
 int run::compare(MLIRContext &context, StringRef firstPath,
                  StringRef secondPath, const CompareOptions &options) {
   OwningOpRef<ModuleOp> first = load(context, firstPath);
   OwningOpRef<ModuleOp> second = first ? load(context, secondPath) : nullptr;
   if (!second)
     return run::failed;
+  if (options.steps)
+    return compareSteps(*first, *second, options);
   SmallVector<func::FuncOp> functions = entries(*first, options.entry);
   if (functions.empty())
     return run::failed;

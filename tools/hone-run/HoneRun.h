@@ -41,6 +41,10 @@ struct CompareOptions {
   bool either = false;
   /// Functions of the second file are what each rank of its mesh runs.
   bool ranks = false;
+  /// What is compared is what a whole step leaves, with all micro-batches.
+  /// Functions of the second file may be those of the ranks of a mesh, also
+  /// with stages.
+  bool steps = false;
 };
 /// Evaluates functions of two files on the same arguments; fails where results
 /// differ by more than `atol + rtol * |second|`, and where ranks' copies of one

@@ -38,6 +38,9 @@ static constexpr llvm::StringLiteral usageOfChecks = R"(
       --either                        or FACTOR times what values moved by an ulp make of B
       --ranks                         B is what each rank of its mesh runs: all of them in
                                       one process, their parts put together
+      --step                          instead of function by function: what @evaluate and a step
+                                      of all micro-batches leave; B may be of ranks, and of the
+                                      stages of a pipeline with their schedule
 
   hone-run --gradcheck FILE.mlir  hone-autodiff against finite differences in double
       --entry NAME --seed S       for every argument with hone.requires_grad, or every
@@ -124,9 +127,9 @@ struct CommandLine {
 
 /// What readOption knows.
 static constexpr StringRef checkOptions[] = {
-    "--entry",  "--f64",   "--args",      "--sum",   "--trace",
-    "--rtol",   "--atol",  "--rmse",      "--floor", "--bitwise",
-    "--either", "--ranks", "--tolerance", "--seed",  "--directions"};
+    "--entry", "--f64",       "--args",  "--sum",       "--trace",  "--rtol",
+    "--atol",  "--rmse",      "--floor", "--bitwise",   "--either", "--ranks",
+    "--step",  "--tolerance", "--seed",  "--directions"};
 
 /// Reads one word and its value; false for a word that `action` does not know.
 static bool readOption(Words &words, StringRef word, CommandLine &line) {
@@ -158,6 +161,8 @@ static bool readOption(Words &words, StringRef word, CommandLine &line) {
     line.compare.floor = words.numberOf(word);
   } else if (word == "--ranks" && compares) {
     line.compare.ranks = true;
+  } else if (word == "--step" && compares) {
+    line.compare.steps = true;
   } else if (word == "--seed" && checks) {
     line.gradcheck.seed = words.integerOf(word, 0);
   } else if (word == "--tolerance" && checks) {
