@@ -193,7 +193,9 @@ private:
 };
 } // namespace
 
-/// Gradients are of the backward part, all else is of the forward part.
+/// Gradients are of the backward part, all else is of the forward part. A sum
+/// of gradients that a group of the loss adds to is of the part with the group:
+/// it goes on from the sum of the micro-batch before.
 Role Splitter::roleOfResult(unsigned index) const {
   func::FuncOp whole = func;
   StringRef kind = resultString(whole, index, attr::kind);
@@ -201,8 +203,9 @@ Role Splitter::roleOfResult(unsigned index) const {
     return Role::Forward;
   Value value = whole.front().getTerminator()->getOperand(index);
   Operation *op = value.getDefiningOp();
-  return op && roleOf(op) == Role::BackwardWeight ? Role::BackwardWeight
-                                                  : Role::BackwardInput;
+  Role role = op ? roleOf(op) : Role::BackwardInput;
+  bool isOfLoss = role == Role::Forward && kind == kind::grad;
+  return isOfLoss || role == Role::BackwardWeight ? role : Role::BackwardInput;
 }
 
 void Splitter::findForwardOps() {
