@@ -338,17 +338,27 @@ Placement AxisRules::ofShards(unsigned result, const Factors &factors) const {
     });
   };
   Placement made = {Placement::Unknown, {}, begin};
-  Factors kept;
+  Factors kept, shared;
   for (auto [dim, there] :
        llvm::enumerate(op.rule.factorsOf(op.rule.numOperands() + result)))
     for (int factor : there)
       if (factors.contains(factor)) {
-        if (there.isShared() && sharesCopies(factor))
-          return factors.size() == 1 ? Placement{Placement::Partial, {}, op.op}
-                                     : made;
+        if (there.isShared() && sharesCopies(factor)) {
+          shared.insert(factor);
+          continue;
+        }
         made.dims.insert(dim);
         kept.insert(factor);
       }
+  if (!shared.empty()) { // whichever factor it is, ranks have terms of a sum
+    bool areTerms = llvm::all_of(factors, [&](int factor) {
+      return shared.contains(factor) ||
+             (!kept.contains(factor) &&
+              op.rule.factors()[factor].kind == FactorKind::Reduce);
+    });
+    return areTerms ? Placement{Placement::Partial, {}, op.op}
+                    : Placement{Placement::Unknown, {}, begin};
+  }
   if (!kept.empty() &&
       areAll(FactorKind::Parallel, FactorKind::Reduce, FactorKind::Gather))
     made.kind = kept.size() == factors.size() ? Placement::Sharded
