@@ -59,6 +59,7 @@ REASONS = {
     "lib/Sharding/Propagate/TensorParallel.cpp": "the pattern of weights that only products read",
     "lib/Sharding/Stages/AssignStages.cpp": "of a cast one copy is handed on, of a view the operand",
     "lib/Sharding/Stages/CutValues.cpp": "the pattern of weights: casts and views of a parameter",
+    "lib/Sharding/Stages/SideTerms.cpp": "the pattern of a loss of several terms: sums and scales",
     "lib/Sharding/Stages/StageFunction.cpp": "sums of gradients",
     "lib/Sharding/Stages/StageUpdate.cpp": "the norm of all gradients, which stages compute together",
     "lib/Sharding/Verify/PlacementRules.cpp": "the verifier's own rules, independent of the interface that they check",

@@ -491,7 +491,8 @@ void Describer::addSaved() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<search::Model> Describer::describe() {
-  CutValues found = findCutValues(forward, origins);
+  CutValues found =
+      findCutValues(forward, origins, [](Operation *) { return false; });
   if (failed(findSizes(found)))
     return failure();
   findUnits(found.cuts);

@@ -2,6 +2,7 @@
 
 #include "Sharding/Stages/CutValues.h"
 #include "Sharding/Stages/Partition.h"
+#include "Sharding/Stages/SideTerms.h"
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/IR/Locations.h"
 #include "hone/Sharding/IR/Sharding.h"
@@ -109,10 +110,48 @@ static void handWeights(func::FuncOp func, const Origins &origins,
   }
 }
 
+/// Puts a border behind `cut`, over which `side` reads nothing.
+static LogicalResult addBorder(func::FuncOp func, const CutValue &cut,
+                               int64_t from, const SideTerms &side) {
+  Value value = cut.value;
+  SmallVector<OpOperand *> later;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    bool isOwnResult = isa<func::ReturnOp>(user) && use.getOperandNumber() != 0;
+    if (cut.last->isBeforeInBlock(user) && !isOwnResult)
+      later.push_back(&use);
+  }
+  OpBuilder builder(func.getContext());
+  builder.setInsertionPointAfter(cut.last);
+  SmallVector<Value> sides;
+  if (!side.empty())
+    sides = side.readsUpTo(cut.last, value, Origins(func));
+  Value handed = value;
+  if (!sides.empty()) {
+    FailureOr<Value> packed = packColumns(builder, value, sides);
+    if (failed(packed))
+      return failure();
+    handed = *packed;
+  }
+  handed = builder.create<BoundaryOp>(value.getLoc(), handed, from, from + 1,
+                                      StringAttr());
+  SmallVector<Value> received = {handed};
+  if (!sides.empty())
+    received = unpackColumns(builder, handed, value, sides);
+  for (OpOperand *use : later)
+    use->set(received.front());
+  for (auto [before, after] :
+       llvm::zip_equal(sides, ArrayRef(received).drop_front()))
+    side.replaceReads(before, after);
+  return success();
+}
+
 LogicalResult DistAssignStages::cut(func::FuncOp func,
                                     const TargetDescription &target) {
+  SideTerms side = SideTerms::moveToEnd(func, Origins(func));
   Origins origins(func);
-  CutValues found = findCutValues(func, origins);
+  CutValues found = findCutValues(
+      func, origins, [&](Operation *op) { return side.contains(op); });
   if (int64_t(found.cuts.size()) < stages - 1) {
     InFlightDiagnostic error =
         func.emitError("can be cut at ")
@@ -148,20 +187,9 @@ LogicalResult DistAssignStages::cut(func::FuncOp func,
       ++stage;
   }
   handWeights(func, origins, stageOf);
-  for (auto [index, choice] : llvm::enumerate(chosen)) {
-    Value value = found.cuts[choice].value;
-    Operation *last = found.cuts[choice].last;
-    OpBuilder builder(func.getContext());
-    builder.setInsertionPointAfter(last);
-    auto boundary = builder.create<BoundaryOp>(
-        value.getLoc(), value, int64_t(index), index + 1, StringAttr());
-    value.replaceUsesWithIf(boundary, [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      bool isOwnResult =
-          isa<func::ReturnOp>(user) && use.getOperandNumber() != 0;
-      return user != boundary && last->isBeforeInBlock(user) && !isOwnResult;
-    });
-  }
+  for (auto [index, choice] : llvm::enumerate(chosen))
+    if (failed(addBorder(func, found.cuts[choice], index, side)))
+      return failure();
   return success();
 }
 

@@ -55,18 +55,21 @@ BlockArgument Origins::parameterOf(Value weight) const {
 
 /// The last op that reads `value` on the way to the loss: new values of buffers
 /// and checks of ids leave a stage as results of its own. Null if none does.
-static Operation *lastReader(Value value) {
+static Operation *lastReader(Value value,
+                             llvm::function_ref<bool(Operation *)> isBeside) {
   Operation *last = nullptr;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     bool isOwnResult = isa<func::ReturnOp>(user) && use.getOperandNumber() != 0;
-    if (!isOwnResult && (!last || last->isBeforeInBlock(user)))
+    if (!isOwnResult && !isBeside(user) &&
+        (!last || last->isBeforeInBlock(user)))
       last = user;
   }
   return last;
 }
 
-CutValues dist::findCutValues(func::FuncOp func, const Origins &origins) {
+CutValues dist::findCutValues(func::FuncOp func, const Origins &origins,
+                              llvm::function_ref<bool(Operation *)> isBeside) {
   CutValues found;
   DenseMap<Operation *, SmallVector<Value>> ending; // by last reader
   DenseSet<Value> live;
@@ -75,12 +78,14 @@ CutValues dist::findCutValues(func::FuncOp func, const Origins &origins) {
     position[&op] = index;
   unsigned longest = 0;
   for (Operation &op : func.front().without_terminator()) {
+    if (isBeside(&op))
+      break; // they are the last
     for (Value value : ending.lookup(&op))
       live.erase(value);
     for (Value result : op.getResults()) {
       if (origins.of(result) != Origin::Activation)
         continue;
-      Operation *last = lastReader(result);
+      Operation *last = lastReader(result, isBeside);
       if (!last)
         continue;
       ending[last].push_back(result);
@@ -89,15 +94,15 @@ CutValues dist::findCutValues(func::FuncOp func, const Origins &origins) {
     if (live.size() == 1) {
       Value value = *live.begin();
       bool isNew = found.cuts.empty() || found.cuts.back().value != value;
-      bool isLoss = lastReader(value) == func.front().getTerminator();
+      bool isLoss = lastReader(value, isBeside) == func.front().getTerminator();
       if (isNew && !isLoss &&
           isa<FloatType>(getElementTypeOrSelf(value.getType())))
         found.cuts.push_back({value, &op});
       continue;
     }
     for (Value value : live) {
-      unsigned length =
-          position[lastReader(value)] - position[value.getDefiningOp()];
+      unsigned length = position[lastReader(value, isBeside)] -
+                        position[value.getDefiningOp()];
       if (length > longest) {
         longest = length;
         found.longest = value;

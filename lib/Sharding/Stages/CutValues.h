@@ -57,7 +57,9 @@ struct CutValues {
   mlir::Value longest;
 };
 
-CutValues findCutValues(mlir::func::FuncOp func, const Origins &origins);
+/// Ops that `isBeside` holds for read what they need in the last stage.
+CutValues findCutValues(mlir::func::FuncOp func, const Origins &origins,
+                        llvm::function_ref<bool(mlir::Operation *)> isBeside);
 
 } // namespace hone::dist
 
