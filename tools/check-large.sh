@@ -65,6 +65,9 @@ tools/build-site.sh
 HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v build/test/docs
 # Meshes and budgets of which the check takes a few.
 HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v --filter='-all\.test' build/test/e2e
+# Stages of pipelines with all that they combine with, each schedule.
+.venv/bin/python test/e2e/ranks_matrix.py build/check/matrix all
+rm -rf build/check/matrix
 HONE_LARGE=1 .venv/bin/python -m pytest -q test/python/test_models.py -k pairs_of_settings
 
 # How a program ends when its surroundings end it, and under limits of memory.

@@ -7,6 +7,7 @@ and a schedule. HOW says what is covered, by as few cases as a greedy choice fin
 - `pairs`: all pairs of these, but budgets, and the pairs of axes with numbers or micro-batches;
 - `schedules`: all pairs of all but the schedule. Each case is trained with every schedule, and losses, norms and
   weights must be equal in every bit.
+- `all`: as `schedules`, with every case there is: some 1,100 runs, of up to 8 ranks.
 
 Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget also
 with the same case without, in every bit. A line per case; exit code 1 if one differs.
@@ -115,10 +116,15 @@ def pairs_of(case: Case, skipped: set[frozenset[str]]) -> set[tuple]:
     return {pair for pair in itertools.combinations(values, 2) if frozenset(dict(pair)) not in skipped}
 
 
+def all_cases(factors: dict[str, tuple]) -> list[Case]:
+    """Those of one run on one rank after each other."""
+    known = [Case(*values) for values in itertools.product(*factors.values())]
+    return sorted((case for case in known if case.is_possible()), key=lambda case: case.alone())
+
+
 def cover(factors: dict[str, tuple], skipped: set[frozenset[str]]) -> list[Case]:
     """Cases that have all pairs of values of two factors, but those `skipped`."""
-    known = [Case(*values) for values in itertools.product(*factors.values())]
-    pairs = {case: pairs_of(case, skipped) for case in known if case.is_possible()}
+    pairs = {case: pairs_of(case, skipped) for case in all_cases(factors)}
     missing, chosen = set().union(*pairs.values()), []
     compared: set[tuple] = set()  # with these runs on one rank, of which there should be few
     while missing:
@@ -180,13 +186,13 @@ class Matrix:
 
 def main(argv: list[str]) -> int:
     matrix, how = Matrix(Path(argv[1])), argv[2]
-    has_groups = how == "schedules"
+    has_groups = how in ("schedules", "all")
     if has_groups:
         factors, skipped = FACTORS | {"schedule": SCHEDULES[:1]}, set()
     else:
         factors = FACTORS | {"numbers": tuple(name for name in NUMBERS if name != "budget")}
         skipped = {frozenset({"others", other}) for other in ("numbers", "micro")}
-    cases, failures = cover(factors, skipped), 0
+    cases, failures = all_cases(factors) if how == "all" else cover(factors, skipped), 0
     for first in cases:
         left: list[tuple] = []
         for schedule in SCHEDULES if has_groups else [first.schedule]:
