@@ -50,17 +50,18 @@ class Worker:
 
 
 class Program:
-    """A binary of Hone, started anew for each turn."""
+    """A binary of Hone, started anew for each turn, by `launcher` if there is one: then no peak is known."""
 
-    def __init__(self, binary: pathlib.Path, inputs: Sequence[str | pathlib.Path], steps: int):
-        self.binary, self.inputs, self.steps = binary, list(inputs), steps
+    def __init__(self, binary: pathlib.Path, inputs: Sequence[str | pathlib.Path], steps: int,
+                 launcher: Sequence[str] = ()):
+        self.binary, self.inputs, self.steps, self.launcher = binary, list(inputs), steps, list(launcher)
         self.peak = 0.0  # MiB, of all runs
         self.teraflops: list[float] = []  # per second, the median of each round
 
     def run(self, steps: int) -> list[dict]:
         """The log's lines of so many steps."""
         log = self.binary.with_suffix(".jsonl")
-        command = [self.binary, *self.inputs, "--steps", str(steps), "--log", log, "--quiet"]
+        command = [*self.launcher, self.binary, *self.inputs, "--steps", str(steps), "--log", log, "--quiet"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         if status != 0:
