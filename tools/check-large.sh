@@ -14,7 +14,8 @@
 #   precision, on a mesh, within a memory budget, for a GPU.
 # - Every model of the catalogue in test/models trains, or is refused, as docs/models.md says; one of each kind also on
 #   meshes, in low precision and within memory budgets, as docs/models-matrix.md says.
-# - What --search-mesh finds for GPT-3, Llama-3 405B and DeepSeek-V3 is as fast as their published plans, within 10 %.
+# - What --search-mesh finds for GPT-3, Llama-3 405B and DeepSeek-V3 is as fast as their published plans, within 10 %, and
+#   the best plan that compiles does, for the whole model.
 # - The site of docs/ and its links; the tour and all tutorials.
 # - Random inputs for all that reads from outside (tools/fuzz.sh); ranks that meet while 1,000 strangers knock.
 # - Checkpoints: 1,000 kills, 500 rounds of two writers, a power failure after every call, 1,000,000 crafted manifests.
@@ -59,6 +60,7 @@ HONE_MODELS=1 tools/setup.sh
 .venv/bin/python test/models/matrix.py --again --results build/check/models-matrix.jsonl
 
 .venv/bin/python tools/mesh_search.py --check
+.venv/bin/python tools/mesh_search.py --compile
 
 # Pages: the site, the tour and all tutorials, of which the check leaves some out.
 tools/build-site.sh

@@ -2,12 +2,14 @@
 """Searches meshes for models that others trained, beside the plans that they published.
 
   .venv/bin/python tools/mesh_search.py [--packages build/benchmark/mesh-search] [--only NAME] [--check]
-      [-o docs/benchmarks/mesh-search.md]
+      [--compile] [-o docs/benchmarks/mesh-search.md]
 
 Exports the models without weights (a few minutes in all, once), runs `honec --search-mesh` and `--compare-plan` with
 tools/clusters/*.json, and writes the tables between the markers of the page; or, with --check, writes nothing and fails
-where a best plan is 10 % slower than the published one, or a search takes a minute. DeepSeek-V3 needs the libraries of
-`HONE_MODELS=1 tools/setup.sh`.
+where a best plan is 10 % slower than the published one, or a search takes a minute. With --compile, it exports each
+model again with the batch that the printed command asks for, and gives that command to honec, as a dry run: the divided
+step of a rank is planned, nothing is written. It prints processor seconds, memory and what honec says of the plan.
+DeepSeek-V3 needs the libraries of `HONE_MODELS=1 tools/setup.sh`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from typing import Callable
 
@@ -96,12 +99,12 @@ def deepseek_v3(length: int):
     return model, loss
 
 
-def export(make: Callable, length: int, package: pathlib.Path) -> None:
+def export(make: Callable, length: int, package: pathlib.Path, batch: int = 1) -> None:
     import hone
     import torch
 
     model, loss = make(length)
-    ids = torch.zeros(1, length, dtype=torch.long)
+    ids = torch.zeros(batch, length, dtype=torch.long)
     if next(model.parameters()).is_meta:
         ids = ids.to("meta")
     init = {"*.bias": {"dist": "constant", "value": 0.0}, "*norm*.weight": {"dist": "constant", "value": 1.0},
@@ -185,6 +188,43 @@ def search(run: Run, packages: pathlib.Path) -> tuple[str, float]:
     return text, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+# What honec is asked for in place of "-o train". ["-o", "/dev/null"] emits code as well.
+COMPILE_ONLY = ["--dry-run"]
+
+
+def export_apart(run: Run, package: pathlib.Path, batch: int) -> None:
+    """Exports in a process of its own, whose memory is free then."""
+    if not package.is_dir():
+        print(f"exporting {package}", flush=True)
+        words = ["--export", str(RUNS.index(run)), str(package), str(batch)]
+        subprocess.run([sys.executable, __file__, *words], check=True)
+
+
+def compile_best(run: Run, text: str, packages: pathlib.Path) -> str:
+    """Compiles what the search prints as the command for the best plan; what that took."""
+    pattern = r"to compile [\d*]+(?:, after an export with a batch of (\d+) in place of \d+)?:\n  honec (.*)"
+    found = re.search(pattern, text)
+    if not found:
+        return "no plan compiles"
+    batch = int(found[1] or 1)
+    package = packages / (f"{run.package}.hone" if batch == 1 else f"{run.package}-{batch}.hone")
+    export_apart(run, package, batch)
+    words = found[2].replace(" -o train", "").split()
+    command = [str(HONEC), str(package), *words[1:], *COMPILE_ONLY]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        texts = [(file.seek(0), file.read())[1] for file in (out, err)]
+    plan = " ".join(word for word in words[1:] if re.match("--(mesh|recipe|schedule|micro|memory)", word))
+    seconds = usage.ru_utime + usage.ru_stime
+    took = f"{plan}: {seconds:.0f} s of processor time, {usage.ru_maxrss / 2**20:.1f} GiB of memory"
+    if status:
+        lines = [line for line in texts[1].splitlines() if "warning" not in line] or [f"status {status}"]
+        return f"{took}: FAILED: {lines[0]}"
+    kept = [line for line in texts[0].splitlines() if re.match(r"(peak memory|estimated step|throughput)", line)]
+    return "\n".join([took, *(f"  {line}" for line in kept)])
+
+
 def off(value: float, reference: float) -> str:
     return f"{100 * (value / reference - 1):+.1f} %"
 
@@ -229,19 +269,29 @@ def main() -> None:
     parser.add_argument("--only", help="runs whose name contains this, printed as honec prints them")
     parser.add_argument("-o", dest="page", type=pathlib.Path, default=ROOT / "docs" / "benchmarks" / "mesh-search.md")
     parser.add_argument("--check", action="store_true", help="write nothing, fail if a bound does not hold")
+    parser.add_argument("--compile", action="store_true", help="dry-run the best plans that compile; write nothing")
+    parser.add_argument("--export", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.export:
+        run = RUNS[int(arguments.export[0])]
+        return export(run.make, run.length, pathlib.Path(arguments.export[1]), int(arguments.export[2]))
     arguments.packages.mkdir(parents=True, exist_ok=True)
-    results = []
+    results, verdicts = [], []
     for run in RUNS:
         if arguments.only and arguments.only not in run.name:
             continue
         text, seconds = search(run, arguments.packages)
         results.append((run, text, seconds))
-        if arguments.only:
+        if arguments.compile:
+            verdicts.append(compile_best(run, text, arguments.packages))
+            print(f"{run.name} on {run.ranks} {run.cluster.upper()}: {verdicts[-1]}", flush=True)
+        elif arguments.only:
             print(text)
     if arguments.check and (wrong := check(results)):
         sys.exit("\n".join(wrong))
-    if arguments.only or arguments.check:
+    if any("FAILED" in verdict for verdict in verdicts):
+        sys.exit(1)
+    if arguments.only or arguments.check or arguments.compile:
         return
     begin, end = "<!-- tables: mesh_search.py -->\n", "<!-- end of tables -->\n"
     page = arguments.page.read_text()

@@ -94,7 +94,7 @@ GRAPHS = {
     "bytes-overflow": Case(
         honec(),
         1,
-        "p.hone/graph.mlir:2:3: makes a tensor of type 'tensor<4611686018427387904x16xf32>', expected at most 2^40 bytes",
+        "p.hone/graph.mlir:2:3: makes a tensor of type 'tensor<4611686018427387904x16xf32>', expected at most 2^44 bytes",
         lambda shop: with_arguments(
             shop, GRAPH.replace("16x16xf32", "4611686018427387904x16xf32"), [4611686018427387904, 16]
         ),
