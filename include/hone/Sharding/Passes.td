@@ -17,10 +17,13 @@ def DistAssignStages : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
     - **Where it ends.** A dynamic program makes the longest stage as short as possible by the target's roofline: a step
       of m micro-batches takes all stages once and the longest of them m - 1 times more (Zheng et al., Alpa, 2022).
       Among equal ones it takes the cuts with the fewest bytes.
+    - **Terms of the loss beside the last layer's**, as those that balance experts. Their ops move to the last stage. What
+      they read is handed on as further columns of the one value; integers they compute again.
     - **A parameter of several stages** (tied embeddings) belongs to the first of them, which hands it to the others by
       a `dist.boundary` of its own, and gets their gradients back.
 
-    Errors: fewer values where @forward can be cut than the stages need, with the value that is in the way.
+    Errors: fewer values where @forward can be cut than the stages need, with the value that is in the way; what a term of
+    the loss reads has other rows than what is handed on.
 
     ```mlir
     func.func @forward(%w0: tensor<8x8xf32> {hone.kind = "param"}, %w1: tensor<8x8xf32> {hone.kind = "param"}, ...) {

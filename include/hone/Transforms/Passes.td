@@ -16,7 +16,7 @@ def VerifyImport : Pass<"hone-verify-import", "::mlir::ModuleOp"> {
     - `@forward` holds only ops of the `hone` dialect and `dist.constrain`.
     - Every argument has a kind and a unique name. Every parameter and buffer has an initialisation (`hone.init`).
     - At most one argument is of kind `rng`.
-    - No tensor has more than 2^40 bytes.
+    - No tensor has more than 2^44 bytes.
 
     Where the module has `hone.whole_step`, the package holds `@step` in place of `@forward`, and the same holds for its
     ops, sizes and arguments. These may be of kind `opt`, with an initialisation, and none requires a gradient. The step
