@@ -7,8 +7,8 @@
 By default of GPT-2 124M in fp32, with one sequence of 256 positions in a micro-batch. Every rank has one thread and a
 core of its own, so that the machine needs two that are free. Programs take turns: a round starts each of them for a few
 steps, the first of which is not timed; a ratio compares two medians of one round, and the table has the median of the
-ratios. All losses must agree within 1e-6. With -o, the table takes the place of the one between the markers of the page;
-without, it is printed. `estimated` is what --dry-run says, which assumes cores of its own.
+ratios. All losses must agree within 1e-6. With -o, the table takes the place of the one between the markers of the
+page; without, it is printed. `estimated` is what --dry-run says, which assumes cores of its own.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Measured:
         binary = folder / (schedule or "one")
         options = [f"--micro-batches={micro}", *(["--mesh=pp=2", f"--schedule={schedule}"] if schedule else [])]
         subprocess.run([HONEC, package, *options, "-o", binary], check=True)
-        text = subprocess.run([HONEC, package, *options, "--dry-run"], check=True, capture_output=True, text=True).stdout
-        value, unit = re.search(r"^estimated step +([\d.]+) (m?s)$", text, re.MULTILINE).groups()
+        dry_run = subprocess.run([HONEC, package, *options, "--dry-run"], check=True, capture_output=True, text=True)
+        value, unit = re.search(r"^estimated step +([\d.]+) (m?s)$", dry_run.stdout, re.MULTILINE).groups()
         self.estimated = float(value) * (1e-3 if unit == "ms" else 1)
         inputs = ["--threads", "1", "--data", tokens, "--seed", "5"]
         launcher = ["mpirun", "-np", "2"] if schedule else []

@@ -1,8 +1,8 @@
 """Random small transformers for random meshes: a model, and how ranks share it.
 
 A plan has up to five axes, a recipe, micro-batches, a schedule, and may be exact or within a memory budget. A model is
-one of models.py, with mixtures of experts and losses that balance them now and then, and with sizes that the plan's axes
-divide, but for one in sixteen.
+one of models.py, with mixtures of experts and losses that balance them now and then, and with sizes that the plan's
+axes divide, but for one in sixteen.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Random transformers on random meshes: a step of all ranks and stages against the step of one rank.
 
-    meshes.py WORKDIR [--graphs N] [--first SEED]      (in the check: 40 graphs; tools/check-large.sh: 1000)
+    meshes.py WORKDIR [--graphs N] [--first SEED]      (in the check: 30 graphs; tools/check-large.sh: 1000)
 
 Plans and models are those of mesh_models.py. Each plan goes through all phases up to checkpoints, within the smallest
 memory budget now and then; of a pipeline, hone-split-turns makes the functions that its schedule runs. hone-run --step
@@ -113,7 +113,7 @@ def check(work: Path, seed: int, tally: Tally) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=Path)
-    parser.add_argument("--graphs", type=int, default=40)
+    parser.add_argument("--graphs", type=int, default=30)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
