@@ -249,10 +249,13 @@ CUresult fake::cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
   if (state().isCapturing && !state().isPinned(to, int64_t(bytes)))
     return state().mistake(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                            "a capture of a copy to memory that is not pinned");
-  return enqueue(stream, [=] {
-    std::memcpy(to, reinterpret_cast<void *>(from), bytes);
-    return CUDA_SUCCESS;
-  });
+  return enqueue(
+      stream,
+      [=] {
+        std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+        return CUDA_SUCCESS;
+      },
+      /*isBeside=*/true);
 }
 
 CUresult fake::cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,
@@ -304,11 +307,14 @@ static CUresult fill(const char *name, CUdeviceptr at, T value, size_t count,
   if (!state().isOnDevice(begin, static_cast<int64_t>(count * sizeof(T))))
     return state().mistake(CUDA_ERROR_INVALID_VALUE,
                            "memory set outside that of the device");
-  return enqueue(stream, [=] {
-    std::fill_n(begin, count, value);
-    state().setSinceProduct += static_cast<int64_t>(count * sizeof(T));
-    return CUDA_SUCCESS;
-  });
+  return enqueue(
+      stream,
+      [=] {
+        std::fill_n(begin, count, value);
+        state().setSinceProduct += static_cast<int64_t>(count * sizeof(T));
+        return CUDA_SUCCESS;
+      },
+      /*isBeside=*/true);
 }
 
 CUresult fake::cuMemsetD8Async(CUdeviceptr at, unsigned char value,

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 using namespace honert;
@@ -65,6 +66,8 @@ void State::died(const char *kind) {
 }
 
 CUresult State::mistake(CUresult code, const std::string &what) {
+  static std::mutex mutex; // messages are made by threads of their own
+  std::lock_guard<std::mutex> lock(mutex);
   mistakes.push_back(what);
   text = what;
   return code;

@@ -7,7 +7,8 @@
 // Device memory is host memory between guard pages, filled with 0xFF at first.
 // Work put on a stream is done when somebody waits for it, so that a result
 // read, or an input overwritten, too early shows; with `copiesRunAhead` that of
-// every stream but the first as soon as events let it. Kernels run by
+// every stream but the first as soon as events let it; and copies and messages
+// of other streams while one waits for another rank. Kernels run by
 // honemu_launch where the emulator is linked, or by host functions that a test
 // gives. Products are plain loops. What a driver would forbid is a mistake
 // here: it is listed, and the call fails with it as its text.
@@ -118,6 +119,7 @@ struct State {
   // The rest is for the fake itself.
   using Work = std::function<CUresult()>;
   CUstream firstStream = nullptr;
+  std::set<CUstream> streams;
   std::vector<int> streamPriorities; ///< of all that were created
   std::vector<int> mostCtas;  ///< of all communicators; INT32_MIN: not set
   CUgraph captured = nullptr; ///< that is being captured
@@ -171,10 +173,12 @@ struct Moment {
 };
 
 /// What a stream does next: work, or waiting for a moment of another stream.
+/// Work that returns CUDA_ERROR_NOT_READY goes on, and is called again.
 struct Task {
   State::Work work;
   std::shared_ptr<Moment> awaited;
   CUstream awaitedOn = nullptr;
+  bool isBeside = false; ///< may be done while another stream waits for a rank
 };
 
 } // namespace honert::fake
@@ -182,6 +186,7 @@ struct Task {
 /// Tasks in order, done when waited for; during a capture they become a graph.
 struct honert::CudaStream {
   std::deque<honert::fake::Task> queue;
+  bool isBusy = false;       ///< with what it has taken from there
   bool isCaptured = false;   ///< is part of the capture
   std::vector<size_t> after; ///< the nodes that what comes next depends on
 };
@@ -198,8 +203,12 @@ struct honert::CudaGraph {
 
 namespace honert::fake {
 
-/// Puts work on a stream, or into the graph that is being captured.
-CUresult enqueue(CUstream stream, State::Work work);
+/// Puts work on a stream, or into the graph that is being captured. What
+/// `isBeside` ends soon, or says that it is not ready.
+CUresult enqueue(CUstream stream, State::Work work, bool isBeside = false);
+/// To be called again and again by work that waits for other ranks: does what
+/// other streams have to do that is beside, and waits for nobody.
+void goOnBeside();
 /// Does all work of a stream, and what that waits for; the first error stays.
 CUresult drain(CUstream stream);
 

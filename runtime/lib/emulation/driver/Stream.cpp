@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 using namespace honert;
 using namespace honert::fake;
@@ -23,17 +25,30 @@ honemu_launch(const char *kernel, int64_t blocks, int64_t threads, void **args,
 // Streams
 //===----------------------------------------------------------------------===//
 
+/// Does work to its end.
+static void finish(const State::Work &work) {
+  CUresult result = work();
+  while (result == CUDA_ERROR_NOT_READY) {
+    goOnBeside();
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    result = work();
+  }
+  if (result)
+    state().sticky = result;
+}
+
 /// Does what a stream does next.
 static void advance(CUstream stream) {
   Task task = std::move(stream->queue.front());
   stream->queue.pop_front();
+  bool wasBusy = std::exchange(stream->isBusy, true);
   // The moment was recorded before the wait: it is in the queue, or has passed.
   while (task.awaited && !task.awaited->hasPassed &&
          state().sticky == CUDA_SUCCESS)
     advance(task.awaitedOn);
   if (task.work && state().sticky == CUDA_SUCCESS)
-    if (CUresult failed = task.work())
-      state().sticky = failed;
+    finish(task.work);
+  stream->isBusy = wasBusy;
 }
 
 /// Whether a stream has something to do that waits for nobody.
@@ -44,19 +59,42 @@ static bool isReady(CUstream stream) {
   return !next.awaited || next.awaited->hasPassed;
 }
 
+/// Does what a stream has to do beside others, as far as it is ready.
+static void advanceBeside(CUstream stream) {
+  while (!stream->isBusy && isReady(stream) && state().sticky == CUDA_SUCCESS) {
+    Task &next = stream->queue.front();
+    if (next.work && !next.isBeside)
+      return;
+    CUresult result = next.work ? next.work() : CUDA_SUCCESS;
+    if (result == CUDA_ERROR_NOT_READY)
+      return;
+    if (result)
+      state().sticky = result;
+    stream->queue.pop_front();
+  }
+}
+
 /// Puts a task at the end of a stream.
 static void add(CUstream stream, Task task) {
   stream->queue.push_back(std::move(task));
-  if (state().settings.copiesRunAhead && stream != state().firstStream)
-    while (isReady(stream))
-      advance(stream);
+  if (!state().settings.copiesRunAhead || stream == state().firstStream)
+    return;
+  advanceBeside(stream);
+  while (isReady(stream) && !stream->isBusy && !stream->queue.front().isBeside)
+    advance(stream), advanceBeside(stream);
 }
 
-CUresult fake::enqueue(CUstream stream, State::Work work) {
+void fake::goOnBeside() {
+  for (CUstream stream : state().streams)
+    if (stream != state().firstStream)
+      advanceBeside(stream);
+}
+
+CUresult fake::enqueue(CUstream stream, State::Work work, bool isBeside) {
   if (!stream)
     return state().mistake(CUDA_ERROR_INVALID_HANDLE, "work on no stream");
   if (!state().isCapturing) {
-    add(stream, {std::move(work), nullptr, nullptr});
+    add(stream, {std::move(work), nullptr, nullptr, isBeside});
     return CUDA_SUCCESS;
   }
   if (!stream->isCaptured)
@@ -78,6 +116,7 @@ static void create(CUstream *stream, int priority) {
   *stream = new CudaStream;
   if (!state().firstStream)
     state().firstStream = *stream;
+  state().streams.insert(*stream);
   state().streamPriorities.push_back(priority);
   state().born("stream");
 }
@@ -105,6 +144,7 @@ CUresult fake::cuStreamCreateWithPriority(CUstream *stream, unsigned,
 CUresult fake::cuStreamDestroy_v2(CUstream stream) {
   if (stream == state().firstStream)
     state().firstStream = nullptr;
+  state().streams.erase(stream);
   delete stream;
   state().died("stream");
   return CUDA_SUCCESS;
@@ -112,6 +152,12 @@ CUresult fake::cuStreamDestroy_v2(CUstream stream) {
 
 CUresult fake::cuStreamSynchronize(CUstream stream) {
   FAKE_ENTER("cuStreamSynchronize");
+  return drain(stream);
+}
+
+/// A driver would return at once. This one works only while it is asked to.
+CUresult fake::cuStreamQuery(CUstream stream) {
+  FAKE_ENTER("cuStreamQuery");
   return drain(stream);
 }
 
@@ -271,11 +317,14 @@ CUresult fake::cuEventRecord(CUevent event, CUstream stream) {
   event->graph = nullptr;
   event->stream = stream;
   event->last = std::make_shared<Moment>();
-  return enqueue(stream, [moment = event->last] {
-    moment->hasPassed = true;
-    moment->milliseconds = state().milliseconds;
-    return CUDA_SUCCESS;
-  });
+  return enqueue(
+      stream,
+      [moment = event->last] {
+        moment->hasPassed = true;
+        moment->milliseconds = state().milliseconds;
+        return CUDA_SUCCESS;
+      },
+      /*isBeside=*/true);
 }
 
 /// With CU_EVENT_RECORD_EXTERNAL a node of the graph: each run of it records
@@ -325,7 +374,7 @@ CUresult fake::cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (state().settings.fault == Fault::slot && stream == state().firstStream)
     return CUDA_SUCCESS;
   if (event->last) // one that was never recorded has passed
-    add(stream, {nullptr, event->last, event->stream});
+    add(stream, {nullptr, event->last, event->stream, true});
   return CUDA_SUCCESS;
 }
 

@@ -39,6 +39,10 @@ void add(const std::shared_ptr<NcclComm> &comm);
 std::shared_ptr<NcclComm> find(ncclComm_t comm);
 std::shared_ptr<NcclComm> remove(ncclComm_t comm);
 
+/// The calling thread only waits for messages; it does nothing else of a
+/// device.
+extern thread_local bool isPassage;
+
 /// Lists a mistake of the calling rank.
 ncclResult_t ncclMistake(ncclResult_t result, const std::string &text);
 /// `shared` is the communicator, for a call of `function`, or the call fails:

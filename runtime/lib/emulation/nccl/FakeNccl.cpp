@@ -105,13 +105,16 @@ struct Wish {
 };
 } // namespace
 
-/// Joins the part that all ranks' wishes give this one.
+/// Joins the part that all ranks' wishes give this one. It may be none.
 static ncclResult_t joinPart(NcclComm &whole, int64_t number,
                              ncclComm_t *part) {
   Rendezvous &rendezvous = *whole.rendezvous;
   std::vector<std::pair<int64_t, int64_t>> members; // key, rank
   Wish own, other;
   std::memcpy(&own, rendezvous.note(rendezvous.rank()), sizeof own);
+  *part = nullptr;
+  if (own.color == ncclSplitNoColor)
+    return ncclInProgress;
   for (int64_t rank = 0; rank != rendezvous.ranks(); ++rank) {
     std::memcpy(&other, rendezvous.note(rank), sizeof other);
     if (other.color == own.color)
@@ -136,7 +139,7 @@ ncclResult_t fake::ncclCommSplit(ncclComm_t comm, int color, int key,
     return failed;
   if (ncclResult_t failed = checkConfig(config))
     return failed;
-  if (color < 0)
+  if (color < 0 && color != ncclSplitNoColor)
     return ncclMistake(ncclInvalidArgument, "a part of a negative color");
   if (whole->issued != whole->executed)
     return ncclMistake(ncclInvalidUsage, "a split while work goes on");

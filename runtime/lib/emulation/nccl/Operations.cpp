@@ -2,6 +2,8 @@
 
 #include "emulation/nccl/Communicator.h"
 
+#include <thread>
+
 using namespace honert;
 using namespace honert::fake;
 
@@ -33,6 +35,30 @@ struct Group {
 
 static thread_local Group group;
 
+namespace {
+/// Messages under way, beside what else the device does: a thread waits for the
+/// other ranks.
+class Passage {
+public:
+  explicit Passage(std::function<CUresult()> body)
+      : thread([this, body = std::move(body), owner = &state()] {
+          PlayedProcess played(*owner);
+          isPassage = true;
+          result = body();
+          isDone = true;
+        }) {}
+  ~Passage() { thread.join(); }
+
+  /// Not ready, or what came of it.
+  CUresult look() const { return isDone ? result : CUDA_ERROR_NOT_READY; }
+
+private:
+  CUresult result = CUDA_SUCCESS;
+  std::atomic<bool> isDone{false};
+  std::thread thread; // last: it uses the others
+};
+} // namespace
+
 /// Puts an operation on its stream. Each run of it, of which a graph has many,
 /// is compared by its number among those of the communicator so far.
 static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
@@ -42,15 +68,21 @@ static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
   operation.registered = comm->registered;
   bool isRecorded = operation.isRecorded = state().isCapturing;
   comm->issued += !isRecorded;
-  auto work = [=, ends = std::move(ends)] {
+  // What a graph has many runs of waits for the other ranks by itself.
+  bool isBeside = operation.kind == Operation::messages && !isRecorded;
+  auto work = [=, ends = std::move(ends),
+               passage = std::shared_ptr<Passage>()]() mutable -> CUresult {
     if (comm->isAborted)
       return state().mistake(CUDA_ERROR_LAUNCH_FAILED,
                              "an operation of a communicator that is no more");
-    CUresult result = meet(*comm, operation, in, out, ends);
-    comm->executed += !isRecorded;
+    auto pass = [=] { return meet(*comm, operation, in, out, ends); };
+    if (isBeside && !passage)
+      passage = std::make_shared<Passage>(pass);
+    CUresult result = isBeside ? passage->look() : pass();
+    comm->executed += !isRecorded && result != CUDA_ERROR_NOT_READY;
     return result;
   };
-  if (CUresult failed = enqueue(stream, std::move(work)))
+  if (CUresult failed = enqueue(stream, std::move(work), isBeside))
     return failed;
   return goOn(*comm);
 }

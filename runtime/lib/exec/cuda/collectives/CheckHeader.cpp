@@ -21,6 +21,7 @@
 static_assert(sizeof(ncclUniqueId) == sizeof(honert::ncclUniqueId));
 static_assert(NCCL_WIN_COLL_SYMMETRIC == honert::ncclSymmetricWindow);
 static_assert(NCCL_WIN_REQUIRED_ALIGNMENT == honert::ncclWindowAlignment);
+static_assert(NCCL_SPLIT_NOCOLOR == honert::ncclSplitNoColor);
 static_assert(NCCL_CONFIG_UNDEF_INT == honert::ncclConfig_t::unset);
 // Of later versions only the beginning is the same.
 static_assert(sizeof(ncclConfig_t) >= sizeof(honert::ncclConfig_t));

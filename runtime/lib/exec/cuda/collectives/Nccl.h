@@ -59,6 +59,9 @@ enum : int {
 constexpr int ncclSymmetricWindow = 1;
 constexpr int64_t ncclWindowAlignment = 4096;
 
+/// The color of a rank that is in no part of a split.
+constexpr int ncclSplitNoColor = -1;
+
 /// The oldest version that is used, as ncclGetVersion counts: 2.27.0, the first
 /// with windows. Launches of several communicators keep their order since 2.26.
 constexpr int oldestNccl = 22700;
