@@ -12,6 +12,7 @@
 
 #include "base/Arena.h"
 #include "base/Parallel.h"
+#include "program/Channels.h"
 #include "program/ProcessGroup.h"
 #include "program/Program.h"
 
@@ -83,6 +84,12 @@ public:
   /// inputs, random key and scalars of the view. It may still run when this
   /// returns; functions run in the order of the calls.
   virtual Status run(const Function &function) = 0;
+  /// What has been put on its way goes on while the host waits for other
+  /// processes.
+  virtual Status flush() { return Status(); }
+  /// What moves bytes of the arena between stages, in turn with run(); null:
+  /// nothing does. After start().
+  virtual Channels *channels() { return nullptr; }
   /// What was run since the last call is one step: one collect() brings the
   /// scalars that it leaves.
   virtual Status endStep() { return Status(); }
@@ -119,6 +126,8 @@ public:
   virtual std::string libraryVersion() const = 0;
   /// The library of products where a run should say so at its start, or empty.
   virtual std::string libraryNote() const { return libraryVersion(); }
+  /// What a run should say at its start of how it launches, or empty.
+  virtual std::string launchNote() const { return ""; }
   /// The peak that MFU is a fraction of. May take a moment.
   virtual PeakRate peakRate() const { return {}; }
 

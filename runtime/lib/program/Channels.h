@@ -29,11 +29,12 @@ public:
     }
   };
 
-  /// Begins to send or receive these bytes, which belong to the message until
-  /// it has been awaited. `what` names it for messages about failures.
-  virtual Status begin(const End &end, char *data, int64_t bytes,
+  /// Begins to send or receive these bytes of the arena, which belong to the
+  /// message until it has been awaited. `what` names it for messages about
+  /// failures.
+  virtual Status begin(const End &end, int64_t offset, int64_t bytes,
                        const std::string &what) = 0;
-  /// The oldest message of `end` is done.
+  /// The oldest message of `end` is done before what is run from now on.
   virtual Status await(const End &end) = 0;
   /// Lets messages move that can, without waiting. To be called between
   /// launches: without a call nothing moves.

@@ -37,4 +37,4 @@ std::unique_ptr<Transport> ProcessGroup::makeTransport(const Mesh &) {
   return nullptr;
 }
 
-std::unique_ptr<Channels> ProcessGroup::makeChannels() { return nullptr; }
+std::unique_ptr<Channels> ProcessGroup::makeChannels(char *) { return nullptr; }

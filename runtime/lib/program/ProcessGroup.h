@@ -44,8 +44,9 @@ public:
   /// Makes the transport for collectives on host memory of a program on `mesh`,
   /// which has as many ranks as there are processes. Null: there is none.
   virtual std::unique_ptr<Transport> makeTransport(const Mesh &mesh);
-  /// Makes what moves host memory between stages. Null: there is none.
-  virtual std::unique_ptr<Channels> makeChannels();
+  /// Makes what moves bytes of an arena in host memory between stages. Null:
+  /// there is none.
+  virtual std::unique_ptr<Channels> makeChannels(char *arena);
   /// The latest collectives of this process, for messages about failures.
   CollectiveLog &log() { return collectives; }
   /// How many seconds a wait for other ranks may take; 0: no limit.

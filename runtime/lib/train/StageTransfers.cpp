@@ -11,7 +11,7 @@ Status StageTransfers::open() {
       isNeeded |= !action.isRun();
   if (!isNeeded)
     return Status();
-  channels = world.makeChannels();
+  channels = executor.channels();
   return channels ? Status()
                   : Status::error("the ranks of this run send each other "
                                   "nothing, expected those of mpirun");
@@ -31,9 +31,7 @@ Status StageTransfers::make(const Action &action) {
   const Argument &argument = stage.arguments[action.argument];
   int64_t instance = action.micro % argument.instances;
   return channels->begin(
-      end,
-      executor.arena().at(argument.offset +
-                          instance * argument.instanceStride()),
+      end, argument.offset + instance * argument.instanceStride(),
       argument.bytes,
       format("%s '%s' of micro-batch %lld %s rank %lld", name(action.kind),
              action.what.c_str(), static_cast<long long>(action.micro),

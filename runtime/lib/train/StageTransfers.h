@@ -4,12 +4,11 @@
 #define HONERT_TRAIN_STAGETRANSFERS_H
 
 #include "exec/Executor.h"
-#include "program/Channels.h"
 #include "program/ProcessGroup.h"
 
 namespace honert {
 
-/// Makes the transfers of the lists of this rank's stage, on the host.
+/// Makes the transfers of the lists of this rank's stage.
 class StageTransfers {
 public:
   /// All outlive the transfers.
@@ -29,7 +28,7 @@ private:
   const Program &stage;
   Executor &executor;
   ProcessGroup &world;
-  std::unique_ptr<Channels> channels; ///< null where nothing is transferred
+  Channels *channels = nullptr; ///< of the executor
 };
 
 } // namespace honert

@@ -26,6 +26,7 @@ Status Trainer::launchActions(int64_t step) {
     const Function &function = program.functions[action.function];
     if (&action == &program.stepActions.back()) {
       // The update: nothing is under way, so that all may end before it.
+      HONERT_TRY(executor->flush());
       HONERT_TRY(noticeReasonsToStop());
       if (stoppedBy == badInputs)
         return Status();

@@ -322,6 +322,8 @@ void Trainer::printHeader() {
   report.line("weights: " + origin);
   if (std::string note = executor->libraryNote(); !note.empty())
     report.line("matrix products: " + note);
+  if (std::string note = executor->launchNote(); !note.empty())
+    report.line("launches: " + note);
   printData();
   noteCrossedDocuments();
   if (std::string formula = report.mfuFormula(); !formula.empty())

@@ -4,7 +4,7 @@
 
 using namespace honert;
 
-Status MessageChannels::begin(const End &end, char *data, int64_t bytes,
+Status MessageChannels::begin(const End &end, int64_t offset, int64_t bytes,
                               const std::string &what) {
   int64_t tag = PointToPoint::firstChannelTag + end.channel;
   if (tag >= PointToPoint::largestTag)
@@ -13,6 +13,7 @@ Status MessageChannels::begin(const End &end, char *data, int64_t bytes,
                static_cast<long long>(end.channel),
                static_cast<long long>(PointToPoint::largestTag -
                                       PointToPoint::firstChannelTag)));
+  char *data = arena + offset;
   std::deque<Transfer> &transfers = underWay[end];
   transfers.push_back({log.begin(what), PendingMessages(peers, log)});
   PendingMessages &pending = transfers.back().pending;

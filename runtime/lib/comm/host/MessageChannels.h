@@ -14,11 +14,11 @@ namespace honert {
 /// Each channel has a tag of its own.
 class MessageChannels final : public Channels {
 public:
-  /// Both outlive the channels.
-  MessageChannels(PointToPoint &peers, CollectiveLog &log)
-      : peers(peers), log(log) {}
+  /// All outlive the channels.
+  MessageChannels(PointToPoint &peers, CollectiveLog &log, char *arena)
+      : peers(peers), log(log), arena(arena) {}
 
-  Status begin(const End &end, char *data, int64_t bytes,
+  Status begin(const End &end, int64_t offset, int64_t bytes,
                const std::string &what) override;
   Status await(const End &end) override;
   Status progress() override;
@@ -31,6 +31,7 @@ private:
 
   PointToPoint &peers;
   CollectiveLog &log;
+  char *const arena;
   std::map<End, std::deque<Transfer>> underWay; // the oldest first
 };
 

@@ -55,6 +55,6 @@ MessageProcessGroup::makeTransport(const Mesh &mesh) {
   return std::make_unique<MessageTransport>(*peers, log(), mesh);
 }
 
-std::unique_ptr<Channels> MessageProcessGroup::makeChannels() {
-  return std::make_unique<MessageChannels>(*peers, log());
+std::unique_ptr<Channels> MessageProcessGroup::makeChannels(char *arena) {
+  return std::make_unique<MessageChannels>(*peers, log(), arena);
 }

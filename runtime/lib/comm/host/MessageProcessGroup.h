@@ -19,7 +19,7 @@ public:
   Status broadcast(void *data, int64_t bytes, int64_t root) override;
   Status allGather(const void *own, int64_t bytes, void *all) override;
   std::unique_ptr<Transport> makeTransport(const Mesh &mesh) override;
-  std::unique_ptr<Channels> makeChannels() override;
+  std::unique_ptr<Channels> makeChannels(char *arena) override;
 
 protected:
   std::unique_ptr<PointToPoint> peers;

@@ -80,6 +80,8 @@ Status CpuExecutor::start() {
       if (bound.convolution)
         bound.convolution->bind(memory.at(0), workspace.at(0));
     }
+  if (world && program.isStage())
+    stageChannels = world->makeChannels(memory.at(0));
   isStarted = true;
   return Status();
 }

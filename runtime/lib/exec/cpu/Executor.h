@@ -23,6 +23,7 @@ public:
 
   Status start() override;
   Status run(const Function &function) override;
+  Channels *channels() override { return stageChannels.get(); }
   Status zero(int64_t offset, int64_t bytes) override;
 
   std::optional<int64_t> workspaceBytes() const override;
@@ -51,6 +52,7 @@ private:
   bool isStarted = false;
   std::map<const Function *, std::vector<Bound>> functions;
   std::unique_ptr<Transport> transport; ///< where a function has a collective
+  std::unique_ptr<Channels> stageChannels; ///< of a stage
 };
 
 } // namespace honert
