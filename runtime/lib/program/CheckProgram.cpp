@@ -2,6 +2,7 @@
 
 #include "program/CheckRanks.h"
 #include "program/CheckStages.h"
+#include "program/Offsets.h"
 
 #include <algorithm>
 #include <cmath>
@@ -243,7 +244,7 @@ static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
                          static_cast<long long>(launch.blocks),
                          static_cast<long long>(launch.threads)));
   for (int64_t offset : launch.offsets)
-    if (!bounds.contains(offset, 0))
+    if (!bounds.contains(placeOf(offset), 0))
       return broken(format("launch %s has a buffer at %lld, outside the arena",
                            name, static_cast<long long>(offset)));
   for (const WrittenTensor &written : launch.writes)
@@ -525,9 +526,6 @@ static Status checkNames(const Program &program) {
 }
 
 static Status checkStages(const Program &program) {
-  if (program.isForCuda())
-    return broken("it has stages of a pipeline and is for a GPU, where stages "
-                  "do not run yet");
   HONERT_TRY(checkMicroBatches(program));
   for (size_t i = 0; i != program.stages.size(); ++i)
     if (Status status = program.stages[i].check(); !status.ok())

@@ -5,6 +5,7 @@
 #include "train/FillState.h"
 #include "train/MakeExecutor.h"
 #include "train/Process.h"
+#include "train/StageTransfers.h"
 #include "train/StepValues.h"
 
 #include <chrono>
@@ -30,6 +31,8 @@ private:
   void attempt(const char *name, const std::function<Status()> &trial);
   Status fillState();
   void fillInputs(int64_t micro);
+  Status runList(const std::vector<Action> &actions);
+  Status runMicroBatches();
   Status runStep(double &loss);
   Status tryLaunches();
   Status tryGraph();
@@ -40,6 +43,7 @@ private:
   const ThreadPool &pool;
   ProcessGroup &world;
   std::unique_ptr<Executor> executor;
+  std::optional<StageTransfers> transfers; ///< of a stage
   std::vector<TrialResult> results;
   std::vector<char> before; ///< the arena before the step
   double loss = 0;          ///< of the step, launch by launch
@@ -84,18 +88,38 @@ void Smoke::fillInputs(int64_t micro) {
   writeScalar(program, arena, "step", 1);
 }
 
+/// What a stage does, with messages of other stages.
+Status Smoke::runList(const std::vector<Action> &actions) {
+  for (const Action &action : actions) {
+    if (!action.isRun()) {
+      HONERT_TRY(transfers->make(action));
+      continue;
+    }
+    fillInputs(action.micro);
+    HONERT_TRY(executor->run(program.functions[action.function]));
+    HONERT_TRY(transfers->progress());
+  }
+  return Status();
+}
+
+Status Smoke::runMicroBatches() {
+  for (const Argument &argument : program.arguments)
+    if (argument.kind == Kind::grad || program.isRunning(argument))
+      HONERT_TRY(executor->zero(argument.offset, argument.bytes));
+  if (program.isStage())
+    return runList(program.stepActions);
+  for (int64_t micro = 0; micro != program.microBatches(); ++micro) {
+    fillInputs(micro);
+    HONERT_TRY(executor->run(*program.function("accumulate")));
+  }
+  return executor->run(*program.function("update"));
+}
+
 /// One step, micro-batches and all.
 Status Smoke::runStep(double &found) {
   const Function *step = program.function("step");
   if (!step) {
-    for (const Argument &argument : program.arguments)
-      if (argument.kind == Kind::grad || program.isRunning(argument))
-        HONERT_TRY(executor->zero(argument.offset, argument.bytes));
-    for (int64_t micro = 0; micro != program.microBatches(); ++micro) {
-      fillInputs(micro);
-      HONERT_TRY(executor->run(*program.function("accumulate")));
-    }
-    HONERT_TRY(executor->run(*program.function("update")));
+    HONERT_TRY(runMicroBatches());
   } else {
     fillInputs(0);
     HONERT_TRY(executor->run(*step));
@@ -117,7 +141,10 @@ Status Smoke::tryLaunches() {
   if (!std::isfinite(loss))
     return Status::error(
         format("the loss is %g, expected a number", std::fabs(loss)));
-  if (const Function *evaluate = program.function("evaluate")) {
+  if (program.isStage()) {
+    HONERT_TRY(runList(program.evaluateActions));
+    HONERT_TRY(executor->wait());
+  } else if (const Function *evaluate = program.function("evaluate")) {
     fillInputs(0);
     HONERT_TRY(executor->run(*evaluate));
     HONERT_TRY(executor->wait());
@@ -162,7 +189,12 @@ std::string Smoke::json() const {
 }
 
 Status Smoke::run() {
-  attempt("start", [&] { return executor->start(); });
+  attempt("start", [&] {
+    HONERT_TRY(executor->start());
+    return program.isStage()
+               ? transfers.emplace(program, *executor, world).open()
+               : Status();
+  });
   if (results.back().status.ok()) {
     for (TrialResult &result : executor->tryParts())
       results.push_back(std::move(result));
@@ -170,7 +202,8 @@ Status Smoke::run() {
     if (results.back().status.ok())
       attempt("graph", [&] { return tryGraph(); });
   }
-  print(json());
+  if (world.isFirst())
+    print(json());
   for (const TrialResult &result : results)
     if (!result.status.ok())
       return Status::error(result.name + ": " + result.status.message());

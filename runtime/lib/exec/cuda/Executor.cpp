@@ -3,6 +3,7 @@
 #include "exec/cuda/Executor.h"
 #include "base/DataSheet.h"
 #include "exec/nvtx/Range.h"
+#include "program/Offsets.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,7 +34,7 @@ struct CudaExecutor::Bound {
 struct CudaExecutor::BoundFunction {
   const Function *function = nullptr;
   std::vector<Bound> launches;
-  bool wasRun = false;
+  bool wasRun = false, hasGraph = false;
   CUgraphExec graph = nullptr;
   CUgraphExec timedGraph = nullptr; ///< with events that `times` has
   TimedRun times;
@@ -74,7 +75,7 @@ CudaExecutor::~CudaExecutor() {
 
 Status CudaExecutor::bindKernel(const DeviceLaunch &kernel, Bound &bound) {
   for (int64_t offset : kernel.offsets)
-    bound.addresses.push_back(deviceArena.at(offset));
+    bound.addresses.push_back(deviceArena.at(placeOf(offset)));
   for (CUdeviceptr &address : bound.addresses)
     bound.parameters.push_back(&address);
   return image.find(kernel.kernel, bound.kernel);
@@ -122,6 +123,61 @@ Status CudaExecutor::bind(const Launch &launch, int64_t processorsTaken,
   return Status();
 }
 
+/// What a stage can reach of the driver's queues to the GPU: with fewer of them
+/// than streams, one that waits for another stage would hold up others.
+static void openQueues() {
+  (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+}
+
+static Status readMostGraphs(size_t &most) {
+  const char *set = std::getenv("HONE_GRAPHS");
+  std::string text = set && *set ? set : "64";
+  char *end = nullptr;
+  long number = std::strtol(text.c_str(), &end, 10);
+  if (*end || number < 1)
+    return Status::error(
+        format("HONE_GRAPHS: '%s', expected a number from 1", text.c_str()));
+  most = static_cast<size_t>(number);
+  return Status();
+}
+
+/// Functions get a graph that run most often in a step; before them those that
+/// have a collective between stages, which all of its ranks record or none.
+Status CudaExecutor::chooseGraphs() {
+  HONERT_TRY(readMostGraphs(mostGraphs));
+  std::vector<int64_t> runs(program.functions.size());
+  for (const Action &action : program.stepActions)
+    if (action.isRun())
+      ++runs[action.function];
+  Axes stages = program.mesh.stageAxes();
+  for (size_t i = 0; i != runs.size(); ++i)
+    for (const Launch &launch : program.functions[i].launches)
+      if (auto *collective = std::get_if<CollectiveLaunch>(&launch.action);
+          collective && program.isStage() &&
+          std::count(collective->axes.begin(), collective->axes.end(),
+                     stages.front()))
+        runs[i] = INT64_MAX;
+  std::vector<size_t> order;
+  for (size_t i = 0; i != runs.size(); ++i)
+    order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return runs[a] != runs[b] ? runs[a] > runs[b] : a < b;
+  });
+  functionsWithGraphs = std::min(mostGraphs, order.size());
+  for (size_t i = 0; i != functionsWithGraphs; ++i)
+    functions[&program.functions[order[i]]].hasGraph = true;
+  return Status();
+}
+
+std::string CudaExecutor::launchNote() const {
+  size_t all = program.functions.size();
+  if (functionsWithGraphs == all)
+    return "";
+  return format("%zu of %zu functions are recorded as graphs, the others are "
+                "launched kernel by kernel (HONE_GRAPHS)",
+                functionsWithGraphs, all);
+}
+
 Status CudaExecutor::startForInfo() {
   HONERT_TRY(device.open());
   return device.choose();
@@ -129,6 +185,8 @@ Status CudaExecutor::startForInfo() {
 
 /// What this process does alone, as number `process` of its machine.
 Status CudaExecutor::prepare(int64_t process) {
+  if (program.isStage())
+    openQueues();
   HONERT_TRY(device.open());
   HONERT_TRY(device.choose(process));
   HONERT_TRY(device.start());
@@ -148,6 +206,7 @@ Status CudaExecutor::prepare(int64_t process) {
     for (size_t i = 0; i != bound.launches.size(); ++i)
       HONERT_TRY(bind(function.launches[i], taken[i], bound.launches[i]));
   }
+  HONERT_TRY(chooseGraphs());
   matmuls.finish();
   return device.synchronize("the GPU has failed at start");
 }
@@ -295,6 +354,14 @@ Status CudaExecutor::replay(BoundFunction &bound) {
   return recording ? replayTimes.time(device, launch) : launch();
 }
 
+/// The launches of a function without a graph, which the host does not await.
+Status CudaExecutor::runAgain(const BoundFunction &bound, bool isTimed) {
+  if (isTimed)
+    return runRecorded(bound);
+  auto launch = [&] { return enqueueAll(bound); };
+  return recording ? replayTimes.time(device, launch) : launch();
+}
+
 Status CudaExecutor::capture(const BoundFunction &function, CUgraphExec &graph,
                              TimedRun *times) {
   NvtxRange range("record as a graph");
@@ -333,6 +400,8 @@ Status CudaExecutor::runOnDevice(const Function &function) {
     HONERT_TRY(runCompared(bound));
   else if (byLaunch)
     HONERT_TRY(isTimed ? runRecorded(bound) : runChecked(bound));
+  else if (!bound.hasGraph)
+    HONERT_TRY(runAgain(bound, isTimed));
   else
     HONERT_TRY(isTimed ? replayRecorded(bound) : replay(bound));
   bound.wasRun = true;
@@ -352,6 +421,13 @@ Status CudaExecutor::run(const Function &function) {
   if (!ended.empty())
     HONERT_TRY(collect()); // what failed there shows in any later call
   return status;
+}
+
+Status CudaExecutor::flush() {
+  CUresult result = device.functions().cuStreamQuery(device.stream());
+  return result == CUDA_ERROR_NOT_READY
+             ? Status()
+             : device.check(result, "what runs on the GPU has failed");
 }
 
 Status CudaExecutor::endStep() {

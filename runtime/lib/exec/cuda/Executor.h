@@ -31,6 +31,10 @@ enum class Multiplied { narrow, tf32, f32 };
 /// error on the way of a graph names the function only; with
 /// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
 /// A run whose launches are recorded is a graph of its own, with events.
+///
+/// A stage of a pipeline has a function for each combination of instances that
+/// its lists run, so a graph for each of these; HONE_GRAPHS says how many at
+/// most. The others are launched anew each time, without waiting between them.
 class CudaExecutor : public Executor {
 public:
   /// `world` may be null: this process alone.
@@ -42,6 +46,8 @@ public:
   /// Looks for a GPU and touches nothing of it.
   Status startForInfo() override;
   Status run(const Function &function) override;
+  Status flush() override;
+  Channels *channels() override { return collectives.channels(); }
   Status endStep() override;
   int stepsInFlight() const override { return 1; }
   Status collect() override;
@@ -59,6 +65,7 @@ public:
   /// named.
   std::string libraryVersion() const override;
   std::string libraryNote() const override { return matmuls.versionText(); }
+  std::string launchNote() const override;
   PeakRate peakRate() const override;
   LaunchLimits limitsOf(const Launch &launch) const override;
 
@@ -71,6 +78,7 @@ private:
   struct BoundFunction;
 
   Status prepare(int64_t process);
+  Status chooseGraphs();
   Status bind(const Launch &launch, int64_t processorsTaken, Bound &bound);
   Status countLeft(int64_t processorsTaken, const std::string &what,
                    int64_t &left) const;
@@ -87,6 +95,7 @@ private:
   Status runCompared(const BoundFunction &function);
   Status replayRecorded(BoundFunction &function);
   Status replay(BoundFunction &function);
+  Status runAgain(const BoundFunction &function, bool isTimed);
   Status capture(const BoundFunction &function, CUgraphExec &graph,
                  TimedRun *times = nullptr);
   Multiplied multipliedBy(const Launch &launch) const;
@@ -109,6 +118,7 @@ private:
   ReplayTimes replayTimes;
   bool checksLaunches;
   bool timesGraphs = true; ///< the driver has not refused events in graphs
+  size_t mostGraphs = 0, functionsWithGraphs = 0;
   std::unique_ptr<LaunchComparison> comparison;
   bool isComparing = false;
 };

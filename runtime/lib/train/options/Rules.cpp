@@ -105,7 +105,7 @@ static Status checkProgramHas(const std::set<std::string> &given,
       return Status::usage(format("--%s: this program cannot validate (it has "
                                   "no function 'evaluate')",
                                   flag));
-  for (const char *flag : {"dump", "bench-collectives"})
+  for (const char *flag : {"dump", "bench-collectives", "compare-launches"})
     if (given.count(flag) && !program.stages.empty())
       return Status::usage(format(
           "--%s: this program has stages of a pipeline, expected one without",

@@ -344,10 +344,6 @@ INSTANTIATE_TEST_SUITE_P(
             [](honert_program &p) { p.mesh.axes[0].name = "dp"; }},
         BrokenStages{"program: stage 3 after 2 stages",
                      [](honert_program &p) { honert_stage(&p, 3); }},
-        BrokenStages{
-            "program: it has stages of a pipeline and is for a GPU, "
-            "where stages do not run yet",
-            [](honert_program &p) { honert_meta(&p, "target", "cuda sm_90"); }},
         BrokenStages{"program: argument 'evaluated' of kind scalar has a "
                      "window, expected boundary or saved",
                      [](honert_program &p) {

@@ -27,12 +27,12 @@ std::string test::ptx(int arch, const std::vector<std::string> &kernels) {
   return text;
 }
 
-std::map<std::string, honert::fake::HostKernel>
-test::moveToDevice(honert_program *program, std::string &code) {
-  std::map<std::string, honert::fake::HostKernel> kernels;
-  std::vector<std::string> names;
-  honert_meta(program, "target", "cuda sm_80");
-  for (honert::Function &function : program->functions)
+/// Those of one stage, or of a program without stages.
+static void
+moveKernels(honert::Program &program,
+            std::map<std::string, honert::fake::HostKernel> &kernels,
+            std::vector<std::string> &names) {
+  for (honert::Function &function : program.functions)
     for (honert::Launch &launch : function.launches) {
       auto *host = std::get_if<honert::KernelLaunch>(&launch.action);
       if (!host)
@@ -46,6 +46,16 @@ test::moveToDevice(honert_program *program, std::string &code) {
       launch.action = honert::DeviceLaunch{
           names.back(), (host->items + 127) / 128, 128, host->offsets};
     }
+}
+
+std::map<std::string, honert::fake::HostKernel>
+test::moveToDevice(honert_program *program, std::string &code) {
+  std::map<std::string, honert::fake::HostKernel> kernels;
+  std::vector<std::string> names;
+  honert_meta(program, "target", "cuda sm_80");
+  moveKernels(*program, kernels, names);
+  for (honert::Program &stage : program->stages)
+    moveKernels(stage, kernels, names);
   code = ptx(80, names);
   honert_device_code(program, 0, 80, code.data(), int64_t(code.size()));
   return kernels;

@@ -33,7 +33,7 @@ protected:
 std::string ptx(int arch, const std::vector<std::string> &kernels);
 
 /// Makes kernels of the host ones of the device: code, and what the fake runs.
-/// `code` outlives the program.
+/// `code` outlives the program. Before joinStages().
 std::map<std::string, honert::fake::HostKernel>
 moveToDevice(honert_program *program, std::string &code);
 

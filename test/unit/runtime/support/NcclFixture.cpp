@@ -12,8 +12,10 @@ using namespace test;
 Nccl::Nccl() {
   setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
-  for (const char *variable : {"HONE_CHECK_LAUNCHES", "HONE_NCCL_REGISTRATION",
-                               "HONE_COLLECTIVE_SMS", "NCCL_ALGO"})
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+  for (const char *variable :
+       {"HONE_CHECK_LAUNCHES", "HONE_NCCL_REGISTRATION", "HONE_COLLECTIVE_SMS",
+        "HONE_GRAPHS", "NCCL_ALGO"})
     unsetenv(variable);
 }
 

@@ -202,6 +202,7 @@ TEST_F(StageTrain, flags_that_know_no_stages_are_refused) {
   test::ProgramPtr program = test::makeStaged(model);
   for (Arguments arguments :
        {Arguments{"./train", "--dump", folder / "d", "--steps", "1"},
+        Arguments{"./train", "--compare-launches"},
         Arguments{"./train", "--bench-collectives"}}) {
     std::vector<char *> argv;
     for (std::string &argument : arguments)

@@ -47,7 +47,7 @@ Status Communicator::split(Communicator &whole, int64_t color, int64_t key,
       nccl.ncclCommSplit(whole.comm, int(color), int(key), &joining, &config),
       what));
   comm = joining;
-  return finish(ncclSuccess, what);
+  return color == ncclSplitNoColor ? Status() : finish(ncclSuccess, what);
 }
 
 Status Communicator::registerMemory(void *memory, int64_t bytes,

@@ -29,7 +29,8 @@ public:
   Status join(std::vector<ncclUniqueId> ids, int64_t ranks, int64_t rank,
               const std::string &name);
   /// As a part of `whole`: the ranks of equal `color`, in the order of `key`.
-  /// All ranks of `whole` call it, while nothing runs on that.
+  /// All ranks of `whole` call it, while nothing runs on that. One of color
+  /// ncclSplitNoColor is in no part.
   Status split(Communicator &whole, int64_t color, int64_t key,
                const std::string &name);
   /// Tells NCCL of memory that is sent from and received to; all ranks do. As a

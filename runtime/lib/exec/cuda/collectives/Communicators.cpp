@@ -12,7 +12,13 @@ Communicators::Communicators(const Program &program, bool deterministic,
                              double timeout, int64_t ranksOfId)
     : program(program), deterministic(deterministic), timeout(timeout),
       ranksOfId(ranksOfId) {
-  for (const Function &function : program.functions)
+  addListsOf(program.whole());
+  for (const Program &stage : program.whole().stages)
+    addListsOf(stage);
+}
+
+void Communicators::addListsOf(const Program &part) {
+  for (const Function &function : part.functions)
     for (const Launch &launch : function.launches)
       if (auto *collective = std::get_if<CollectiveLaunch>(&launch.action))
         if (program.mesh.groupSize(collective->axes) > 1 &&
@@ -72,8 +78,9 @@ static Status readMostCtas(int &count) {
 /// NCCL reads its variables once, when it first needs them.
 Status Communicators::open() {
   // Launches on several communicators start in the order of the calls, which
-  // is the same on all ranks.
-  setDefault("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
+  // is the same on all ranks. Stages call in different orders: there a message
+  // that waits for the one before it would hold up all that is called later.
+  setDefault("NCCL_LAUNCH_ORDER_IMPLICIT", program.isStage() ? "0" : "1");
   if (deterministic) {
     // Trees and sums in switches depend on sizes and on who comes first.
     setDefault("NCCL_ALGO", "Ring");
@@ -120,6 +127,27 @@ Status Communicators::split(ProcessGroup &world, const Axes &along) {
                              mesh.text(along));
 }
 
+Status Communicators::addPart(int64_t color, int64_t key,
+                              const std::string &name, int blocks,
+                              Communicator *&part) {
+  auto made = std::make_unique<Communicator>(nccl, timeout, blocks);
+  HONERT_TRY(made->split(*all, color, key, name));
+  part = nullptr;
+  if (color == ncclSplitNoColor)
+    return Status();
+  part = made.get();
+  parts.push_back(std::move(made));
+  return Status();
+}
+
+/// Whether NCCL is told of the arena for collectives along these axes. Arenas
+/// of stages have different sizes, of which NCCL expects one.
+bool Communicators::isRegistered(const Axes &along) const {
+  Axes stages = program.mesh.stageAxes();
+  return !program.isStage() ||
+         std::find(along.begin(), along.end(), stages.front()) == along.end();
+}
+
 static const char *textOf(Registration kind) {
   return kind == Registration::none     ? "none"
          : kind == Registration::buffer ? "buffer"
@@ -127,9 +155,12 @@ static const char *textOf(Registration kind) {
 }
 
 Status Communicators::join(ProcessGroup &world, void *memory, int64_t bytes) {
+  const char *graphs = std::getenv("HONE_GRAPHS");
   HONERT_TRY(checkConsistency(
       {{"HONE_NCCL_REGISTRATION (as its NCCL can)", textOf(kind)},
-       {"HONE_COLLECTIVE_SMS", std::to_string(ctas)}},
+       {"HONE_COLLECTIVE_SMS", std::to_string(ctas)},
+       // Ranks of a stage record the same functions.
+       {"HONE_GRAPHS", graphs ? graphs : ""}},
       world));
   std::vector<ncclUniqueId> ids;
   HONERT_TRY(makeIds(world, ids));
@@ -140,8 +171,10 @@ Status Communicators::join(ProcessGroup &world, void *memory, int64_t bytes) {
   if (kind == Registration::none || bytes == 0)
     return Status();
   std::vector<Communicator *> registered;
-  for (Communicator *member : members) {
-    if (std::count(registered.begin(), registered.end(), member))
+  for (size_t i = 0; i != members.size(); ++i) {
+    Communicator *member = members[i];
+    if (!isRegistered(axes[i]) ||
+        std::count(registered.begin(), registered.end(), member))
       continue;
     registered.push_back(member);
     HONERT_TRY(

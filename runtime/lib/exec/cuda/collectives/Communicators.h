@@ -18,7 +18,7 @@ enum class Registration { none, buffer, window };
 
 /// NCCL's communicators: one of all ranks, and a part of it for each list of
 /// axes that collectives of a program go along. They are made in the order in
-/// which the program names the lists: the same on all ranks.
+/// which the program, or all its stages, name the lists: the same on all ranks.
 class Communicators {
 public:
   /// With `deterministic`, sums are made in an order that depends on nothing
@@ -48,6 +48,11 @@ public:
   /// all ranks.
   Status join(ProcessGroup &world, void *memory, int64_t bytes);
   Communicator &at(int64_t number) { return *members[number]; }
+  /// After join(), one part more, of the ranks of equal `color` in the order of
+  /// `key`; null for a rank of color ncclSplitNoColor. Called by all ranks in
+  /// one order. An operation has `mostCtas` blocks at most; 0: as NCCL likes.
+  Status addPart(int64_t color, int64_t key, const std::string &name,
+                 int mostCtas, Communicator *&part);
 
   /// An error that came by itself.
   Status poll();
@@ -56,8 +61,10 @@ public:
   void abort();
 
 private:
+  void addListsOf(const Program &part);
   Status makeIds(ProcessGroup &world, std::vector<ncclUniqueId> &ids);
   Status split(ProcessGroup &world, const Axes &along);
+  bool isRegistered(const Axes &along) const;
 
   const Program &program;
   const bool deterministic;

@@ -15,7 +15,9 @@ CollectiveLaunches::CollectiveLaunches(const Device &device,
                                        ProcessGroup *world, bool deterministic)
     : device(device), program(program), world(world),
       communicators(program, deterministic, world ? world->timeout() : 0),
-      lines(communicators.lists().size()), progress(program) {}
+      lines(communicators.lists().size()), progress(program),
+      stageChannels(device, program, world ? world->rank() : 0, communicators,
+                    progress) {}
 
 CollectiveLaunches::~CollectiveLaunches() {
   for (Line &line : lines)
@@ -109,6 +111,7 @@ Status CollectiveLaunches::joinAlone() {
     for (DeviceEvent *event : {&line.ready, &line.done})
       HONERT_TRY(event->create(device, /*timed=*/false));
   }
+  HONERT_TRY(stageChannels.start(greatest));
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
       if (auto *collective = std::get_if<CollectiveLaunch>(&launch.action))
@@ -126,6 +129,7 @@ Status CollectiveLaunches::join(const DeviceMemory &arena) {
   HONERT_TRY(world->agree(joinAlone()));
   HONERT_TRY(communicators.join(*world, reinterpret_cast<void *>(arena.at(0)),
                                 arena.bytes()));
+  HONERT_TRY(stageChannels.join(arena));
   Watchdog::Hooks hooks;
   hooks.poll = [this] { return findTrouble(); };
   hooks.abort = [this] { communicators.abort(); };
@@ -154,8 +158,9 @@ CollectiveLaunches::processorsTaken(const Function &function) const {
     std::set<int64_t> lines;
     for (auto [token, line] : underWay)
       lines.insert(line);
-    taken.push_back(communicators.mostCtas() *
-                    static_cast<int64_t>(lines.size()));
+    taken.push_back(
+        communicators.mostCtas() *
+        (static_cast<int64_t>(lines.size()) + stageChannels.count()));
     if (auto *wait = std::get_if<WaitLaunch>(&launch.action))
       underWay.erase(wait->token);
     else if (auto *begun = std::get_if<CollectiveLaunch>(&launch.action))

@@ -6,6 +6,7 @@
 #include "comm/group/Watchdog.h"
 #include "exec/cuda/collectives/Communicators.h"
 #include "exec/cuda/collectives/Progress.h"
+#include "exec/cuda/collectives/StageChannels.h"
 #include "exec/cuda/core/EventPair.h"
 
 #include <map>
@@ -26,7 +27,9 @@ public:
   ~CollectiveLaunches();
 
   /// Whether ranks exchange anything.
-  bool isUsed() const { return !communicators.lists().empty(); }
+  bool isUsed() const {
+    return !communicators.lists().empty() || stageChannels.isUsed();
+  }
   /// The number of this process among those of its machine. Called by all
   /// ranks.
   Status findLocalRank(int64_t &number);
@@ -39,9 +42,14 @@ public:
 
   /// For each launch of `function`, how many multiprocessors collectives that
   /// run beside it may occupy: those that were begun and not yet waited for,
-  /// one per list of axes at a time. 0 where it is not known
-  /// (HONE_COLLECTIVE_SMS).
+  /// one per list of axes at a time, and messages of every line of this rank. 0
+  /// where it is not known (HONE_COLLECTIVE_SMS).
   std::vector<int64_t> processorsTaken(const Function &function) const;
+
+  /// What stages send each other; null: nothing.
+  Channels *channels() {
+    return stageChannels.isUsed() ? &stageChannels : nullptr;
+  }
 
   /// A function begins on the main stream.
   Status beginFunction(const Function &function);
@@ -97,6 +105,7 @@ private:
   std::vector<Line> lines;             ///< as communicators.lists()
   std::map<int64_t, DeviceEvent> done; ///< by token
   CollectiveProgress progress;
+  StageChannels stageChannels;
   std::unique_ptr<Watchdog> watchdog;
 };
 

@@ -45,23 +45,31 @@ Status CollectiveProgress::start(const Device &onDevice) {
   size_t most = 0;
   for (const auto &[function, places] : placesOf)
     most = std::max(most, places.size());
-  std::vector<uint32_t> words(1 + most + 1);
+  std::vector<uint32_t> words(1 + most + 2);
   for (size_t number = 0; number <= most; ++number)
     words[1 + number] = static_cast<uint32_t>(number);
   size_t bytes = words.size() * wordBytes;
   HONERT_TRY(table.allocate(onDevice, static_cast<int64_t>(bytes),
                             "the places of collectives"));
-  HONERT_TRY(pinned.allocate(onDevice, 2 * wordBytes));
-  std::memset(pinned.at(0), 0, 2 * wordBytes);
+  HONERT_TRY(pinned.allocate(onDevice, 3 * wordBytes));
+  std::memset(pinned.at(0), 0, 3 * wordBytes);
   HONERT_TRY(onDevice.check(
       onDevice.functions().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
       "a stream cannot be made"));
-  HONERT_TRY(passed.create(onDevice, /*timed=*/false));
+  for (DeviceEvent *event : {&passed, &reached})
+    HONERT_TRY(event->create(onDevice, /*timed=*/false));
   HONERT_TRY(
       onDevice.check(onDevice.functions().cuMemcpyHtoDAsync_v2(
                          table.at(0), words.data(), bytes, onDevice.stream()),
                      what));
   return onDevice.synchronize(what);
+}
+
+/// A word that the device may be writing: the old one or the new one. Under
+/// ThreadSanitizer the emulated device is a thread that copies bytes.
+__attribute__((no_sanitize("thread"))) static uint32_t
+readWord(const volatile uint32_t *word) {
+  return *word;
 }
 
 /// `count` words: from the table's word `from` to the host's word `to`.
@@ -94,6 +102,31 @@ Status CollectiveProgress::mark(const Launch &launch, const DeviceEvent &done) {
   return copyDown(1, 1 + int64_t(found->second), 1, stream);
 }
 
+Status CollectiveProgress::tellAwait(uint32_t word) {
+  int64_t at = table.bytes() / wordBytes - 1;
+  HONERT_TRY(device->check(device->functions().cuMemsetD32Async(
+                               table.at(at * wordBytes), word, 1, stream),
+                           "a wait for a message cannot be numbered"));
+  return copyDown(2, at, 1, stream);
+}
+
+Status CollectiveProgress::await(const std::string &what,
+                                 const DeviceEvent &done) {
+  uint32_t number = ++awaits;
+  {
+    auto *words = reinterpret_cast<const volatile uint32_t *>(pinned.at(0));
+    std::lock_guard<std::mutex> lock(mutex);
+    awaited.erase(awaited.begin(),
+                  awaited.upper_bound(readWord(words + 2) / 2));
+    awaited[number] = what;
+  }
+  HONERT_TRY(reached.record());
+  HONERT_TRY(reached.holdBack(stream));
+  HONERT_TRY(tellAwait(2 * number - 1));
+  HONERT_TRY(done.holdBack(stream));
+  return tellAwait(2 * number);
+}
+
 Status CollectiveProgress::end() {
   if (!std::exchange(isMarked, false))
     return Status();
@@ -107,35 +140,34 @@ void CollectiveProgress::collectStep() {
   ended.pop_front();
 }
 
-/// A word that the device may be writing: the old one or the new one. Under
-/// ThreadSanitizer the emulated device is a thread that copies bytes.
-__attribute__((no_sanitize("thread"))) static uint32_t
-readWord(const volatile uint32_t *word) {
-  return *word;
-}
-
-const std::string *CollectiveProgress::current(uint32_t &run) const {
+CollectiveProgress::Place CollectiveProgress::current() const {
+  constexpr uint64_t ofAwaits = uint64_t(1) << 63;
   auto *words = reinterpret_cast<const volatile uint32_t *>(pinned.at(0));
   std::lock_guard<std::mutex> lock(mutex);
-  run = readWord(words);
+  uint32_t wait = readWord(words + 2);
+  if (auto found = awaited.find(wait / 2 + 1);
+      wait % 2 == 1 && found != awaited.end())
+    return {ofAwaits | found->first, found->second};
+  uint32_t run = readWord(words);
   auto found = running.find(run);
   if (found == running.end())
-    return nullptr;
+    return {};
   const Places &places = placesOf.at(found->second);
   uint32_t passed = readWord(words + 1);
-  return passed < places.size() ? &places[passed] : nullptr;
+  if (passed >= places.size())
+    return {};
+  return {uint64_t(run) << 31 | (passed + 1), places[passed]};
 }
 
 void CollectiveProgress::look() {
-  uint32_t run = 0;
-  const std::string *place = current(run);
-  if (shown == std::make_pair(run, place))
+  Place place = current();
+  if (shown == place.key)
     return;
-  if (shown.second)
+  if (shown)
     entries.end(shownNumber);
-  shown = {run, place};
-  if (!place)
+  shown = place.key;
+  if (!shown)
     return;
-  shownNumber = entries.begin(*place);
+  shownNumber = entries.begin(place.text);
   entries.wait(shownNumber);
 }

@@ -4,6 +4,7 @@
 #include "exec/cuda/compare/ReferenceAttention.h"
 #include "exec/cuda/compare/ReferenceProduct.h"
 #include "honert/emulator.h"
+#include "program/Offsets.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +59,7 @@ Status LaunchReference::start(char *mirror) {
 Status LaunchReference::emulate(const DeviceLaunch &kernel, bool isInexact) {
   std::vector<void *> addresses, parameters;
   for (int64_t offset : kernel.offsets)
-    addresses.push_back(memory + offset);
+    addresses.push_back(memory + placeOf(offset));
   for (void *&address : addresses)
     parameters.push_back(&address);
   honemu_options options = {};

@@ -26,7 +26,7 @@ Staging::Staging(const Device &device, const Program &program)
       outputs.push_back({offset, bytes, outputBytes});
       outputBytes += aligned(bytes);
     }
-    outputsOf[function.name].push_back(index);
+    outputsOf[&function].push_back(index);
   };
   for (const Argument &argument : program.arguments)
     if (isInput(program, argument) && argument.bytes > 0)
@@ -154,14 +154,16 @@ Status Staging::upload(const Arena &view, const DeviceMemory &arena) {
 
 Status Staging::download(const Function &function, const DeviceMemory &arena) {
   OutputSlot &slot = outputSlots[outputSlot];
-  for (size_t index : outputsOf[function.name]) {
+  for (size_t index : outputsOf[&function]) {
     const Piece &piece = outputs[index];
     HONERT_TRY(device.check(
         device.functions().cuMemcpyDtoHAsync_v2(
             pinnedOutputs(outputSlot) + piece.place, arena.at(piece.offset),
             static_cast<size_t>(piece.bytes), device.stream()),
         "the results cannot be copied from the GPU"));
-    slot.pieces.push_back(index);
+    if (std::find(slot.pieces.begin(), slot.pieces.end(), index) ==
+        slot.pieces.end())
+      slot.pieces.push_back(index);
   }
   return Status();
 }

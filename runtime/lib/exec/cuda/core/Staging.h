@@ -67,10 +67,10 @@ private:
   std::vector<Piece> moves;   ///< the same, those side by side as one
   int64_t inputBytes = 0;     ///< of a slot
   std::vector<Piece> outputs; ///< by offset, each once
-  std::map<std::string, std::vector<size_t>> outputsOf; ///< by function
-  int64_t outputBytes = 0;                              ///< of a slot
-  PinnedMemory pinned;   ///< slots of inputs, then of outputs
-  DeviceMemory onDevice; ///< slots of inputs
+  std::map<const Function *, std::vector<size_t>> outputsOf;
+  int64_t outputBytes = 0; ///< of a slot
+  PinnedMemory pinned;     ///< slots of inputs, then of outputs
+  DeviceMemory onDevice;   ///< slots of inputs
   InputSlot inputSlots[2];
   OutputSlot outputSlots[2];
   int inputSlot = 0, outputSlot = 0; ///< the latest, the one being filled
