@@ -231,9 +231,13 @@ void Recomputation::run() {
     for (auto &[group, ops] : readers)
       rewrite(op, recipe, ops, group);
   }
-  for (Operation *op : llvm::reverse(candidates))
-    if (op->use_empty())
-      op->erase();
+  // Also what was made again for a value that is made again itself.
+  llvm::SmallPtrSet<Operation *, 16> perhapsUnread(candidates.begin(),
+                                                   candidates.end());
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if ((perhapsUnread.contains(&op) || op.hasAttr(attr::clone)) &&
+        op.use_empty())
+      op.erase();
 }
 
 namespace {
