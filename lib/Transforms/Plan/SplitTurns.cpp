@@ -8,12 +8,12 @@
 
 #include "SplitTurns.h"
 
+#include "SplitSums.h"
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/IR/ForwardOps.h"
 #include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -88,6 +88,9 @@ public:
   void clone(Operation &op) { builder.clone(op, mapping); }
   /// A copy of `op` in a group of its own, which copies operands.
   void cloneInGroup(Operation &op);
+  void cloneSums(FusedOp group, ArrayRef<unsigned> numbers) {
+    hone::cloneSums(builder, group, numbers, mapping);
+  }
   /// `value` of the whole as a result that takes the place of `argument`.
   void addUpdate(Value value, Value argument) {
     unsigned index = cast<BlockArgument>(argument).getArgNumber();
@@ -155,6 +158,8 @@ private:
   Role roleOfResult(unsigned index) const;
   void findForwardOps();
   void findWeightOps();
+  void findEarlySums();
+  void cloneSums(FusedOp group);
   Role roleOf(Operation *op) const {
     auto found = roles.find(op);
     return found == roles.end() ? Role::BackwardInput : found->second;
@@ -188,6 +193,9 @@ private:
   FusedOp turn;
   /// Values that one part keeps for others, with the state that they are.
   llvm::MapVector<Value, DictionaryAttr> kept;
+  /// Of groups of sums of Role::BackwardWeight, those that are of the part
+  /// before.
+  DenseMap<Operation *, ResultNumbers> earlySums;
   /// Boundaries that a later role reads than the one they are made for.
   llvm::StringSet<> readLater;
 };
@@ -203,6 +211,11 @@ Role Splitter::roleOfResult(unsigned index) const {
     return Role::Forward;
   Value value = whole.front().getTerminator()->getOperand(index);
   Operation *op = value.getDefiningOp();
+  if (auto found = earlySums.find(op);
+      found != earlySums.end() &&
+      llvm::is_contained(found->second,
+                         cast<OpResult>(value).getResultNumber()))
+    return Role::BackwardInput;
   Role role = op ? roleOf(op) : Role::BackwardInput;
   bool isOfLoss = role == Role::Forward && kind == kind::grad;
   return isOfLoss || role == Role::BackwardWeight ? role : Role::BackwardInput;
@@ -261,6 +274,42 @@ void Splitter::findWeightOps() {
     });
     if (!readsWeights)
       roles.erase(&op);
+  }
+}
+
+/// Where sums of many gradients are a group, each is made in the part that has
+/// its gradient, so that none is kept to be added.
+void Splitter::findEarlySums() {
+  auto isOfWeights = [&](Value operand) {
+    Operation *from = stripViews(operand).getDefiningOp();
+    return from && roleOf(from) == Role::BackwardWeight;
+  };
+  for (auto group : func.front().getOps<FusedOp>()) {
+    if (roleOf(group) != Role::BackwardWeight || !isOfSums(group))
+      continue;
+    ResultNumbers early;
+    for (unsigned number = 0; number != group->getNumResults(); ++number)
+      if (llvm::none_of(operandsOfSum(group, number), isOfWeights))
+        early.push_back(number);
+    if (early.size() == group->getNumResults())
+      roles.erase(group);
+    else if (!early.empty())
+      earlySums[group] = early;
+  }
+}
+
+void Splitter::cloneSums(FusedOp group) {
+  const ResultNumbers &early = earlySums[group];
+  ResultNumbers late;
+  for (unsigned number = 0; number != group->getNumResults(); ++number)
+    if (!llvm::is_contained(early, number))
+      late.push_back(number);
+  for (auto [role, numbers] : {std::pair(Role::BackwardInput, early),
+                               std::pair(Role::BackwardWeight, late)}) {
+    for (unsigned number : numbers)
+      for (Value operand : operandsOfSum(group, number))
+        read(operand, role);
+    partOf(role).cloneSums(group, numbers);
   }
 }
 
@@ -354,8 +403,10 @@ int64_t Splitter::instancesOf(StringRef name) const {
 
 SmallVector<func::FuncOp> Splitter::run() {
   findForwardOps();
-  if (turns.splitsBackward)
+  if (turns.splitsBackward) {
     findWeightOps();
+    findEarlySums();
+  }
   for (StringRef name : turns.functions())
     parts.emplace_back(func, name);
   size_t last = parts.size() - 1;
@@ -366,6 +417,10 @@ SmallVector<func::FuncOp> Splitter::run() {
     // Each part makes the views that it reads.
     if (&op == turn || isViewOfOperand(&op))
       continue;
+    if (earlySums.contains(&op)) {
+      cloneSums(cast<FusedOp>(op));
+      continue;
+    }
     Role role = roleOf(&op);
     for (Value operand : op.getOperands())
       read(operand, role);
