@@ -191,13 +191,6 @@ struct LowerToKernels : hone::impl::LowerToKernelsBase<LowerToKernels> {
     if (failed(target))
       return signalPassFailure();
     bool isCuda = target->kind == TargetKind::CUDA;
-    auto programs = getOperation().getOps<ProgramOp>();
-    if (isCuda && (*programs.begin()).getStage()) {
-      getOperation().emitError("has stages of a pipeline, which run on CPUs "
-                               "only, expected a mesh without axis 'pp' for "
-                               "target cuda");
-      return signalPassFailure();
-    }
     LogicalResult lowered =
         isCuda ? lowerToDevice(getOperation()) : Lowering(getOperation()).run();
     if (failed(lowered))

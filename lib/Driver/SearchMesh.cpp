@@ -84,10 +84,8 @@ static Cluster clusterFor(const report::MachineModel &machine, Cluster cluster,
 // What to type
 //===----------------------------------------------------------------------===//
 
-/// Whether the options of `plan` are ones that honec takes. A GPU runs no
-/// stages.
-static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
-                       bool isCuda) {
+/// Whether the options of `plan` are ones that honec takes.
+static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline) {
   pipeline.mesh = search::formatMesh(plan);
   pipeline.recipe = search::formatRecipe(plan);
   if (std::string schedule = search::formatSchedule(plan); !schedule.empty())
@@ -96,7 +94,7 @@ static bool isCompiled(const search::Plan &plan, PipelineOptions pipeline,
     llvm::consumeError(std::move(error));
     return false;
   }
-  return !isCuda || pipeline.ranks.stages == 1;
+  return true;
 }
 
 /// The words of a recipe, with the exchanges of keys and of rows that were
@@ -209,7 +207,7 @@ Error Compilation::searchMesh() {
                      " ranks of a node of the cluster");
 
   auto compiles = [&](const search::Plan &plan) {
-    return isCompiled(plan, pipeline, options.isCuda);
+    return isCompiled(plan, pipeline);
   };
   search::SearchOptions all;
   all.ranks = ranks;

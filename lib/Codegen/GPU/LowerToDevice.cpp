@@ -171,8 +171,30 @@ void DeviceLowering::describeWrites(LaunchOp launch) {
               {writer.integer(tensors.size() / 3), writer.array(tensors)});
 }
 
+/// A kernel with a table has the places of tensors in its code, so that it
+/// finds no other instance of a window than the first.
+static LogicalResult checkPlaces(LaunchOp launch) {
+  auto program = launch->getParentOfType<ProgramOp>();
+  for (auto argument : program.getOps<ArgumentOp>()) {
+    if (argument.getWindow() == 1)
+      continue;
+    auto type = cast<RankedTensorType>(argument.getType());
+    int64_t bytes =
+        type.getNumElements() * elementByteWidth(type.getElementType());
+    for (Value buffer : launch->getOperands())
+      if (int64_t at = arenaOffset(buffer) - int64_t(argument.getOffset());
+          at >= 0 && at < bytes)
+        return launch.emitOpError("reads window '")
+               << argument.getFqn() << "' by a table of places, expected "
+               << "arguments of one instance";
+  }
+  return success();
+}
+
 LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
                                              bool takesArena, Emitter emitter) {
+  if (takesArena && failed(checkPlaces(launch)))
+    return failure();
   FailureOr<GridKernel> kernel = kernelOf(launch, stage, takesArena, emitter);
   if (failed(kernel))
     return failure();
@@ -181,7 +203,7 @@ LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
   SmallVector<Value> operands = nameOperands(launch);
   llvm::append_range(operands, gridOperands(*kernel));
   if (takesArena)
-    operands.append({writer.integer(1), writer.array({0})});
+    operands.append({writer.integer(1), writer.array({-1})}); // the arena
   else
     llvm::append_range(operands, offsetOperands(launch));
   writer.call("honert_device_launch", operands);

@@ -1,8 +1,19 @@
 // RUN: hone-opt %s --hone-lower-to-kernels | FileCheck %s
+// RUN: sed 's/micro_batches = 2 : i64/&, hone.target = "cuda sm_80"/' %s | hone-opt --hone-lower-to-kernels \
+// RUN:   | FileCheck %s --check-prefix=DEVICE
 
 // Facts of the whole and the mesh come first, then each stage with its own arena, arguments, functions and lists. Stages
 // share kernels. A step of two micro-batches has 2 (3 + 5) + 7 and 2 * 11 + 13 operations in the stages, on each of their
 // 3 ranks, and the parameters have 5 + 6 elements.
+
+// On a GPU likewise.
+// DEVICE: llvm.call @honert_stage(
+// DEVICE: llvm.call @honert_device_launch(%arg0, %{{[0-9]+}}, %{{[0-9]+}}, %[[KERNEL:[0-9]+]],
+// DEVICE: llvm.call @honert_action(
+// DEVICE: llvm.call @honert_stage(
+// DEVICE: llvm.call @honert_device_launch(%arg0, %{{[0-9]+}}, %{{[0-9]+}}, %[[KERNEL]],
+// DEVICE: gpu.func @k0_map
+// DEVICE-NOT: gpu.func
 
 // CHECK-DAG: @[[PARAMETERS:[a-z0-9_]+]]("parameters\00")
 // CHECK-DAG: @[[FLOPS:[a-z0-9_]+]]("flops_per_step\00")
