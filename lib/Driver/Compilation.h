@@ -87,6 +87,7 @@ private:
   llvm::Error readCluster();
   report::MachineModel assumedMachine() const;
   llvm::Expected<std::vector<plan::ProgramOp>> getPrograms();
+  std::vector<std::string> sourceFolders() const;
   llvm::Error planStages(llvm::ArrayRef<plan::ProgramOp> programs);
   llvm::Error dumpSchedule(const pipeline::Schedule &schedule,
                            const report::PipelineSummary &step);

@@ -199,11 +199,13 @@ Error Compilation::dumpSchedule(const pipeline::Schedule &schedule,
   return file->commit();
 }
 
+/// Where the model lies, most likely.
+std::vector<std::string> Compilation::sourceFolders() const {
+  return {".", llvm::sys::path::parent_path(options.package).str()};
+}
+
 /// Says what the stages of a pipeline cost, and when they run.
 Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
-  if (!options.report.empty())
-    return makeError("--report: describes one program, of a mesh without axis "
-                     "'pp'; expected --dry-run, which prints each stage");
   mlir::FailureOr<pipeline::Schedule> schedule =
       pipeline::readStageSchedule(*module);
   if (failed(schedule))
@@ -224,6 +226,12 @@ Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
       summarizePipeline(programs, stages, *schedule, machine);
   if (options.dryRun)
     printDryRun(stages, step, machine);
+  if (!options.report.empty()) {
+    keepText(Phase::Plan);
+    if (Error error = writePipelineReport(options.report, step, stages, machine,
+                                          explanations, texts, sourceFolders()))
+      return error;
+  }
   return options.scheduleDump.empty() ? Error::success()
                                       : dumpSchedule(*schedule, step);
 }
@@ -262,8 +270,7 @@ Error Compilation::plan() {
   return writeReport(
       options.report,
       makeReport(summary, machine, job ? &*job : nullptr, explanations), texts,
-      // Where the model lies, most likely.
-      {".", llvm::sys::path::parent_path(options.package).str()});
+      sourceFolders());
 }
 
 /// Lowers the planned program and writes what `options.emit` asks for.

@@ -19,7 +19,7 @@ static constexpr llvm::StringLiteral program =
 #include "page.js.inc"
     ;
 
-static std::string escapeMarkup(StringRef text) {
+std::string hone::report::escapeMarkup(StringRef text) {
   std::string escaped;
   llvm::raw_string_ostream stream(escaped);
   llvm::printHTMLEscaped(llvm::json::fixUTF8(text), stream);
@@ -50,4 +50,13 @@ std::string hone::report::makePage(StringRef title, StringRef json) {
   fill("@DATA@", compress(json));
   fill("@PROGRAM@", program.str());
   return page + rest.str();
+}
+
+std::string hone::report::makeStaticPage(StringRef title, StringRef body) {
+  // Up to the body, with the styles of other pages.
+  auto [head, rest] = pageTemplate.split("<body>");
+  auto [before, after] = head.split("@TITLE@");
+  return (before + escapeMarkup(title) + after + "<body>\n<main>\n" + body +
+          "</main>\n</body>\n</html>\n")
+      .str();
 }

@@ -12,6 +12,11 @@ namespace hone::report {
 /// index.html.in with `json` in it, titled `title`.
 std::string makePage(llvm::StringRef title, llvm::StringRef json);
 
+/// `text` as it may stand in markup.
+std::string escapeMarkup(llvm::StringRef text);
+/// A page with the same styles that needs no program.
+std::string makeStaticPage(llvm::StringRef title, llvm::StringRef body);
+
 } // namespace hone::report
 
 #endif // HONE_REPORT_PAGE_H

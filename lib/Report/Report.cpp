@@ -4,6 +4,7 @@
 
 #include "Json.h"
 #include "Page.h"
+#include "ReportFile.h"
 #include "hone/IR/SearchBound.h"
 #include "hone/Support/ParseFile.h"
 
@@ -32,9 +33,8 @@ Report hone::report::makeReport(const Summary &summary,
   return report;
 }
 
-/// Writes DIR/NAME; the error names the file.
-static llvm::Error writeFile(StringRef directory, StringRef name,
-                             StringRef contents) {
+llvm::Error hone::report::writeFile(StringRef directory, StringRef name,
+                                    StringRef contents) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
   auto failure = [&](std::error_code code) {

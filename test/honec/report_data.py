@@ -138,4 +138,5 @@ def main() -> None:
     assert data == report, "the page holds other data"
 
 
-main()
+if __name__ == "__main__":
+    main()

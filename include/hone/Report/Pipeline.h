@@ -4,7 +4,7 @@
 #define HONE_REPORT_PIPELINE_H
 
 #include "hone/Analysis/Pipeline/Timeline.h"
-#include "hone/Report/Ranks.h"
+#include "hone/Report/Report.h"
 
 namespace hone::report {
 
@@ -33,6 +33,17 @@ PipelineSummary summarizePipeline(llvm::ArrayRef<plan::ProgramOp> programs,
 /// Lines of the dry run.
 void printPipeline(llvm::raw_ostream &out, const PipelineSummary &step,
                    llvm::ArrayRef<Summary> stages, const MachineModel &machine);
+
+/// Writes pipeline.json, whose schema is docs/report.md, and index.html, a page
+/// that draws the schedule, into `directory`, and the report of each stage into
+/// stage0, stage1, ... there. The error names the file.
+llvm::Error writePipelineReport(llvm::StringRef directory,
+                                const PipelineSummary &step,
+                                llvm::ArrayRef<Summary> stages,
+                                const MachineModel &machine,
+                                llvm::ArrayRef<Explanation> explanations,
+                                llvm::ArrayRef<ModuleText> texts,
+                                llvm::ArrayRef<std::string> sourceFolders);
 
 } // namespace hone::report
 
