@@ -9,6 +9,8 @@ where a gradient is nearly zero, its rounding decides the update's direction. Ev
 every bit, each step. With --exact, everything must have the bits of one rank. Other options (--optimizer=lion) are given to the compiler in
 each case (--moe-factor=inf to those of several ranks); --numbers=1e-4 and --weights=0.1 are the two tolerances in place of 1e-6 and 2 %.
 
+The run on one rank is as HOW says, or with --alone=mpi one on a CPU.
+
 `gpus` are emulated ones, whose collectives a fake of NCCL makes, under mpirun; `torchrun` starts the same.
 """
 
@@ -124,14 +126,17 @@ def main(argv: list[str]) -> int:
     is_exact = "--exact" in options
     work = Path(folder)
     work.mkdir(parents=True, exist_ok=True)
+    alone_on = [option.split("=")[1] for option in options if option.startswith("--alone=")]
+    options = [option for option in options if not option.startswith("--alone=")]
     trainer = Trainer(Path(package), work, how, options)
+    reference = Trainer(Path(package), work, *alone_on, options) if alone_on else trainer
     alone: dict[int, tuple] = {}
     failures = 0
     for number, case in enumerate(cases):
         mesh, recipe, micro, schedule = (case.split(":") + ["", "", ""])[:4]
         count = int(micro or 1)
         if count not in alone:
-            alone[count] = trainer.train(f"alone{count}", "", "", count, "")
+            alone[count] = reference.train(f"alone{count}", "", "", count, "")
         seen = trainer.train(f"case{number}", mesh, recipe, count, schedule)
         numbers, worst = differences(alone[count], seen)
         agrees = has_bits_of(alone[count], seen) if is_exact else (

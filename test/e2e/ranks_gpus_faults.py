@@ -20,7 +20,8 @@ from pathlib import Path
 
 RANKS = 4
 LIMIT = 60  # seconds: tells a run that hangs from one that ends, on a loaded machine too
-COLLECTIVE = r"all_reduce \w+ of .* \(\d+ of \d+ in 'step'\)"
+COLLECTIVE = (r"(all_reduce [\w, ]+ of .* \(\d+ of \d+ in '(step|update)'\)|"
+              r"(send|receive) '.*' of micro-batch \d+ (to|from) rank \d)")
 
 
 def start(program: Path, work: Path, port: int, *flags: str) -> list[subprocess.Popen]:
