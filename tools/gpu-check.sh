@@ -6,10 +6,10 @@
 #   FOLDER/gpu-check.sh run [RESULT.json] [--minutes 8] [--only NAME,...] [--tasks TASK,...]
 #       there: checks correctness, then measures rates; the result is one JSON file
 # `pack` compiles each case for the GPU and runs the same training on this CPU; the GPU must give the same losses. `run`
-# needs Python, and for the peers PyTorch, JAX, and llm.c's train_gpt2cu (HONE_LLMC, or on the path). It ends when its
-# minutes are over, and the next `run` continues from there. With --emulate the executables contain an emulated GPU, so
-# that the check itself can be tested. Results of hardware belong in docs/benchmarks/gpu/, whose page tools/gpu_page.py
-# writes.
+# needs Python, for a case of several ranks as many GPUs (it is skipped without), and for the peers PyTorch, JAX, and
+# llm.c's train_gpt2cu (HONE_LLMC, or on the path). It ends when its minutes are over, and the next `run` continues from
+# there. With --emulate the executables contain an emulated GPU, so that the check itself can be tested. Results of
+# hardware belong in docs/benchmarks/gpu/, whose page tools/gpu_page.py writes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 case "${1:-}" in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 
@@ -27,6 +28,18 @@ class Case:
     def is_large(self) -> bool:
         """Too large for what a host computes alone, or for tensors that travel."""
         return self.settings.get("width", 768) > 64
+
+    @property
+    def ranks(self) -> int:
+        """Processes, each with a GPU of its own."""
+        mesh = [option.split("=", 1)[1] for option in self.options if option.startswith("--mesh=")]
+        return math.prod(int(axis.split("=")[1]) for axis in ",".join(mesh).split(",") if axis)
+
+    @property
+    def options_of_one_rank(self) -> tuple[str, ...]:
+        """Of the same training on one rank."""
+        return tuple(option for option in self.options
+                     if not option.startswith(("--mesh=", "--recipe=", "--schedule=")))
 
     @property
     def is_deterministic(self) -> bool:
@@ -69,6 +82,12 @@ CASES = {
     # Rows that no vector of 16 bytes divides, parts of buffers that begin anywhere.
     "llama-odd-fp32": Case("llama", {"vocab": 61, "layers": 2, "heads": 3, "key_heads": 1, "width": 18, "hidden": 31},
                            2, 16, "fp32", "check"),
+    # Pipelines, where there are as many GPUs: messages between stages, and graphs of functions.
+    "gpt2-tiny-pp2": Case("gpt2", _TINY, 2, 64, "fp32", "check", options=("--mesh=pp=2", "--micro-batches=4")),
+    "gpt2-tiny-pp2-bf16": Case("gpt2", _TINY, 2, 64, "bf16", "check",
+                               options=("--mesh=pp=2", "--micro-batches=4", "--schedule=zb-h1")),
+    "llama-tiny-pp2-dp2": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check",
+                               options=("--mesh=pp=2,dp=2", "--recipe=zero1", "--micro-batches=4")),
     "gpt2-124m-fp32": Case("gpt2", _FULL, 2, 64, "fp32", "check"),
     "gpt2-124m-bf16": Case("gpt2", _FULL, 2, 64, "bf16", "check"),
     "gpt2-124m": _gpt2(12, 12, 768, 64, 24),

@@ -97,17 +97,19 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
     export(case, package)
     options = [f"--precision={case.precision}", *case.options]
     cuda = ["--target=cuda", f"--arch={arguments.arch}", *(["--emulate"] if arguments.emulate else [])]
-    if case.kind == "check" and not case.is_large and not arguments.emulate:
+    if case.kind == "check" and not case.is_large and not arguments.emulate and case.ranks == 1:
         cuda.append("--host-kernels")  # for --compare-launches
     report = work / "report"
-    subprocess.run([honec, package, "-o", place / "train", *options, *cuda, f"--report={report}"], check=True)
+    reports = [f"--report={report}"] if case.ranks == 1 else []
+    subprocess.run([honec, package, "-o", place / "train", *options, *cuda, *reports], check=True)
     if shutil.which("strip"):  # names of functions are a fifth of an executable
         subprocess.run(["strip", "--strip-all", place / "train"], check=True)
     write_tokens(place / "tokens.bin", case)
     facts = {"name": name, **asdict(case), "arch": arguments.arch, "emulated": arguments.emulate,
-             "estimate": estimate_in(report / "report.json")}
+             "estimate": estimate_in(report / "report.json") if reports else {}}
     if case.kind == "check":
-        subprocess.run([honec, package, "-o", work / "train", *options], check=True)
+        alone = [f"--precision={case.precision}", *case.options_of_one_rank]
+        subprocess.run([honec, package, "-o", work / "train", *alone], check=True)
         log = work / "log.jsonl"
         log.unlink(missing_ok=True)
         run = [work / "train", "--data", place / "tokens.bin", "--seed", "1", "--quiet", "--steps"]

@@ -77,6 +77,40 @@ def execute_with_stderr(command: list, seconds: float, variables: dict[str, str]
     return out, err
 
 
+# ---- Ranks -----------------------------------------------------------------------------------------------------------
+
+
+def count_gpus() -> int:
+    try:
+        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    return len(listed.stdout.splitlines())
+
+
+def ranks_in(place: pathlib.Path) -> int:
+    """Processes of the case in a folder."""
+    facts = place / "case.json"
+    return gpu_cases.from_facts(json.loads(facts.read_text())).ranks if facts.exists() else 1
+
+
+def launcher(ranks: int) -> tuple[str, ...]:
+    """What starts a program in so many processes."""
+    if ranks == 1:
+        return ()
+    if shutil.which("torchrun"):
+        return ("torchrun", "--no-python", "--standalone", f"--nproc-per-node={ranks}", "--")
+    return ("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks))
+
+
+def lacking_gpus(facts: dict) -> dict | None:
+    """The answer of a task for which there are too few GPUs; None: there are enough. Emulated ones always are."""
+    ranks, there = gpu_cases.from_facts(facts).ranks, count_gpus()
+    if ranks == 1 or facts.get("emulated") or ranks <= there:
+        return None
+    return {"skipped": f"needs {ranks} GPUs, this host has {there}"}
+
+
 # ---- Tasks -----------------------------------------------------------------------------------------------------------
 
 
@@ -85,7 +119,7 @@ def train_with_stderr(place: pathlib.Path, steps: int, seconds: float, *more: st
     """The steps in the log of a run, and its standard error. `before` is a command that runs the program."""
     log = WORK / "log.jsonl"
     log.unlink(missing_ok=True)
-    command = [*before, place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log]
+    command = [*launcher(ranks_in(place)), *before, place / "train", "--data", place / "tokens.bin", "--steps", steps, "--seed", 1, "--log", log]
     _, err = execute_with_stderr([*command, "--quiet", *more], seconds, variables)
     return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line], err
 
@@ -97,6 +131,8 @@ def train(place: pathlib.Path, steps: int, seconds: float, *more: str) -> list[d
 
 def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     """Losses against the CPU's, and against a second run."""
+    if lacking := lacking_gpus(facts):
+        return lacking
     runs = [[line["loss"] for line in train(place, facts["steps"], seconds / 2)] for _ in range(2)]
     worst, bound = gpu_cases.worst_of(runs[0], facts["losses"]), gpu_cases.TOLERANCES[facts["precision"]]
     repeats = runs[0] == runs[1]
@@ -105,8 +141,10 @@ def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
 
 def smoke(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     """What `--smoke` tries: trials that failed, and products that the library lacks."""
+    if lacking := lacking_gpus(facts):
+        return lacking
     try:
-        out, error = execute([place / "train", "--smoke"], seconds), None
+        out, error = execute([*launcher(ranks_in(place)), place / "train", "--smoke"], seconds), None
     except Failure as failure:
         out, error = failure.stdout, str(failure)
     try:
@@ -126,6 +164,8 @@ def compare_launches(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     that lets one key more in."""
     if gpu_cases.from_facts(facts).is_large:
         return {"skipped": "too much for the host to compute"}
+    if gpu_cases.from_facts(facts).ranks > 1:
+        return {"skipped": "is of one rank"}
     run = [place / "train", "--data", place / "tokens.bin", "--steps", 2, "--seed", 1, "--compare-launches"]
     try:
         said = [line for line in execute(run, seconds).splitlines() if "launches as the host's" in line]
@@ -382,7 +422,8 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     rates = [name for name, facts in cases.items() if facts["kind"] == "rate"]
     tasks = [(name, task) for name in checks for task in ("smoke", "launches", "losses")]
     tasks += [(name, task) for name in rates for task in ("rate", "kernels")]
-    tasks += [(name, "torch losses") for name in checks if not cases[name]["settings"].get("dropout")]
+    tasks += [(name, "torch losses") for name in checks
+              if not cases[name]["settings"].get("dropout") and gpu_cases.from_facts(cases[name]).ranks == 1]
     compared = [name for name in rates if not gpu_cases.from_facts(cases[name]).is_deterministic]
     tasks += [(name, peer) for peer in PEERS for name in compared if peer != "llm.c" or llmc_knows(cases[name])]
     return tasks + [(name, "torch losses") for name in compared]
