@@ -16,6 +16,12 @@ namespace {
 /// An argument or result by its kind and name.
 using Key = std::pair<std::string, std::string>;
 
+/// The function of a stage, or of a chunk of it.
+struct Part {
+  func::FuncOp func;
+  dist::Chunk chunk;
+};
+
 /// Runs functions of stages and joins what they return.
 class StageRunner {
 public:
@@ -23,8 +29,11 @@ public:
               Mode mode)
       : whole(whole), mode(mode) {
     for (auto stage : module.getOps<ModuleOp>())
-      if (stage->hasAttr(dist::stageAttr))
-        stages.push_back(stage.lookupSymbol<func::FuncOp>(whole.getName()));
+      if (auto number = stage->getAttrOfType<IntegerAttr>(dist::stageAttr))
+        hasAll &= collect(stage, number.getInt());
+    llvm::sort(parts, [](const Part &one, const Part &two) {
+      return one.chunk.number < two.chunk.number;
+    });
     for (auto [index, argument] : llvm::enumerate(arguments))
       given[keyOf(whole, index)] = argument;
   }
@@ -32,6 +41,7 @@ public:
   FailureOr<Tensors> run();
 
 private:
+  bool collect(ModuleOp stage, int64_t number);
   static Key keyOf(func::FuncOp func, unsigned argument) {
     return {argString(func, argument, attr::kind).str(),
             argString(func, argument, attr::fqn).str()};
@@ -40,18 +50,20 @@ private:
     return {resultString(func, result, attr::kind).str(),
             resultString(func, result, attr::fqn).str()};
   }
-  FailureOr<Tensor> argument(size_t stage, unsigned index);
-  FailureOr<Tensor> runFrom(size_t stage, const Tensor *input);
+  Key keyOfWhole(const Part &part, Key key) const;
+  FailureOr<Tensor> argument(size_t number, unsigned index);
+  FailureOr<Tensor> runFrom(size_t number, const Tensor *input);
   FailureOr<Tensors> exchange(Operation *op, ArrayRef<Tensor> operands,
                               size_t &sumsSeen);
-  void join(size_t stage, ArrayRef<Tensor> results);
+  void join(const Part &part, ArrayRef<Tensor> results);
   Tensor zeros(Type type) const;
 
   func::FuncOp whole;
   Mode mode;
-  SmallVector<func::FuncOp> stages;
+  SmallVector<Part> parts;
+  bool hasAll = true; ///< each stage has a part
   std::map<Key, Tensor> given, joined;
-  std::map<Key, size_t> owner; // the first stage that has taken a gradient
+  std::map<Key, size_t> owner; // the first part that has taken a gradient
   /// Of dist.stage_sum, in the order of a function: the sums that are known,
   /// and the terms of the next one.
   std::vector<Tensor> sums, terms;
@@ -70,15 +82,42 @@ Tensor StageRunner::zeros(Type type) const {
                                          std::vector<int64_t>(count));
 }
 
-FailureOr<Tensor> StageRunner::argument(size_t stage, unsigned index) {
-  func::FuncOp func = stages[stage];
-  Key key = keyOf(func, index);
+/// Adds the functions of a stage; false if it has none.
+bool StageRunner::collect(ModuleOp stage, int64_t number) {
+  size_t before = parts.size();
+  for (auto func : stage.getOps<func::FuncOp>()) {
+    StringRef name = func.getName();
+    if (dist::functionWithoutChunk(name) != whole.getName())
+      continue;
+    dist::Chunk chunk = {number, true};
+    if (name != whole.getName()) {
+      chunk.isStage = false;
+      name.drop_front(whole.getName().size() + 1)
+          .getAsInteger(10, chunk.number);
+    }
+    parts.push_back({func, chunk});
+  }
+  return parts.size() != before;
+}
+
+/// A chunk's sum of gradients is a part of that of the whole.
+Key StageRunner::keyOfWhole(const Part &part, Key key) const {
+  StringRef name = key.second;
+  if (key.first == kind::grad && !part.chunk.isStage &&
+      name.consume_front(part.chunk.gradientSum("")))
+    return {key.first, name.str()};
+  return key;
+}
+
+FailureOr<Tensor> StageRunner::argument(size_t number, unsigned index) {
+  func::FuncOp func = parts[number].func;
+  Key key = keyOfWhole(parts[number], keyOf(func, index));
   Type type = func.getArgumentTypes()[index];
   auto found = given.find(key);
   if (key.first == kind::grad) {
-    // The first stage goes on from what is given, the others from nothing.
+    // The first part goes on from what is given, the others from nothing.
     bool isFirst = found != given.end() &&
-                   owner.try_emplace(key, stage).first->second == stage;
+                   owner.try_emplace(key, number).first->second == number;
     return isFirst ? found->second : zeros(type);
   }
   if (key.first == kind::scalar && found == given.end())
@@ -92,10 +131,11 @@ FailureOr<Tensor> StageRunner::argument(size_t stage, unsigned index) {
   return found->second;
 }
 
-/// Runs `stage` on the output of the stage before, with the stages behind it.
-/// Returns the gradient of that output; nothing of the first stage.
-FailureOr<Tensor> StageRunner::runFrom(size_t stage, const Tensor *input) {
-  func::FuncOp func = stages[stage];
+/// Runs a part on the output of the part before, with the parts behind it.
+/// Returns the gradient of that output; nothing of the first part.
+FailureOr<Tensor> StageRunner::runFrom(size_t number, const Tensor *input) {
+  const Part &part = parts[number];
+  func::FuncOp func = part.func;
   Tensors arguments;
   for (unsigned index = 0; index != func.getNumArguments(); ++index) {
     if (keyOf(func, index).first == kind::boundary) {
@@ -104,18 +144,18 @@ FailureOr<Tensor> StageRunner::runFrom(size_t stage, const Tensor *input) {
       arguments.push_back(*input);
       continue;
     }
-    FailureOr<Tensor> tensor = argument(stage, index);
+    FailureOr<Tensor> tensor = argument(number, index);
     if (failed(tensor))
       return failure();
     arguments.push_back(std::move(*tensor));
   }
-  size_t sumsSeen = 0, next = stage + 1;
+  size_t sumsSeen = 0, next = number + 1;
   Options options{mode, nullptr};
   options.exchange = [&](Operation *op,
                          ArrayRef<Tensor> operands) -> FailureOr<Tensors> {
     if (!isa<dist::TurnOp>(op))
       return exchange(op, operands, sumsSeen);
-    if (next == stages.size())
+    if (next == parts.size())
       return op->emitOpError("has no stage behind it");
     FailureOr<Tensor> gradient = runFrom(next++, &operands.front());
     if (failed(gradient))
@@ -125,15 +165,15 @@ FailureOr<Tensor> StageRunner::runFrom(size_t stage, const Tensor *input) {
   FailureOr<Tensors> results = interpret(func, std::move(arguments), options);
   if (failed(results))
     return failure();
-  join(stage, *results);
+  join(part, *results);
   for (auto [index, tensor] : llvm::enumerate(*results)) {
     Key key = keyOfResult(func, index);
     if (key.first != kind::boundary)
       continue;
-    if (key.second == ("stage" + Twine(stage)).str())
+    if (key.second == part.chunk.input())
       return tensor;
-    // Forward only: the next stage goes on from it.
-    if (failed(runFrom(stage + 1, &tensor)))
+    // Forward only: the next part goes on from it.
+    if (failed(runFrom(number + 1, &tensor)))
       return failure();
   }
   return Tensor();
@@ -152,11 +192,11 @@ FailureOr<Tensors> StageRunner::exchange(Operation *op,
   return Tensors{operands.front()}; // of a round that is made again
 }
 
-/// Adds the results of a stage to those of the whole.
-void StageRunner::join(size_t stage, ArrayRef<Tensor> results) {
-  func::FuncOp func = stages[stage];
+/// Adds the results of a part to those of the whole.
+void StageRunner::join(const Part &part, ArrayRef<Tensor> results) {
+  func::FuncOp func = part.func;
   for (auto [index, tensor] : llvm::enumerate(results)) {
-    Key key = keyOfResult(func, index);
+    Key key = keyOfWhole(part, keyOfResult(func, index));
     auto [entry, isNew] = joined.try_emplace(key, tensor);
     if (isNew || key.first == kind::boundary)
       continue;
@@ -176,19 +216,20 @@ void StageRunner::join(size_t stage, ArrayRef<Tensor> results) {
 }
 
 FailureOr<Tensors> StageRunner::run() {
-  if (stages.empty() || llvm::is_contained(stages, func::FuncOp()))
+  if (parts.empty() || !hasAll)
     return whole.emitError("has no part in each stage of the other module");
   bool callsNext = false;
-  stages.front().walk([&](dist::TurnOp) { callsNext = true; });
-  for (unsigned index = 0; index != stages.front().getNumResults(); ++index)
-    callsNext |= keyOfResult(stages.front(), index).first == kind::boundary;
+  func::FuncOp first = parts.front().func;
+  first.walk([&](dist::TurnOp) { callsNext = true; });
+  for (unsigned index = 0; index != first.getNumResults(); ++index)
+    callsNext |= keyOfResult(first, index).first == kind::boundary;
   do {
     joined.clear();
     owner.clear();
     terms.clear();
     different.reset();
-    for (size_t stage = 0; stage != (callsNext ? 1 : stages.size()); ++stage)
-      if (failed(runFrom(stage, nullptr)))
+    for (size_t part = 0; part != (callsNext ? 1 : parts.size()); ++part)
+      if (failed(runFrom(part, nullptr)))
         return failure();
     if (terms.empty())
       break;

@@ -94,12 +94,11 @@ static llvm::Expected<std::string> readSchedule(const std::string &schedule,
   }
   llvm::Expected<pipeline::ScheduleChoice> choice =
       pipeline::parseScheduleChoice(schedule);
-  bool isCompiled = choice && choice->chunksPerRank == 1;
-  if (!choice)
-    llvm::consumeError(choice.takeError());
-  if (!isCompiled)
-    return wrong("gpipe, 1f1b, zb-h1 or file:PATH");
-  return schedule;
+  if (choice)
+    return schedule;
+  llvm::consumeError(choice.takeError());
+  return wrong("gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, "
+               "zb-v or file:PATH");
 }
 
 /// Room for rows is that of an all-to-all along axis ep.

@@ -8,6 +8,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cassert>
+
 using namespace hone;
 using namespace hone::report;
 using hone::pipeline::ActionKind;
@@ -16,6 +18,7 @@ using hone::pipeline::ChunkSeconds;
 using hone::pipeline::ChunkWindows;
 using hone::pipeline::Payload;
 using hone::pipeline::Schedule;
+using hone::pipeline::Shape;
 using hone::pipeline::WindowClass;
 using llvm::ArrayRef;
 using llvm::formatv;
@@ -39,14 +42,16 @@ static bool hasFunction(const Summary &stage, StringRef name) {
   });
 }
 
-/// Of a stage that runs @accumulate, a third is forward by convention: nothing
+/// Of a chunk that runs @accumulate, a third is forward by convention: nothing
 /// is sent between its parts, so that no other time depends on it.
-static ChunkSeconds secondsOf(const Summary &stage,
+static ChunkSeconds secondsOf(dist::Chunk chunk, const Summary &stage,
                               const MachineModel &machine) {
-  bool joinsParts = hasFunction(stage, "accumulate");
+  bool joinsParts = hasFunction(stage, chunk.function("accumulate"));
   auto take = [&](ActionKind kind) {
     StringRef name = pipeline::functionOf(kind, joinsParts);
-    return estimateFunction(name, stage, machine);
+    return name.empty()
+               ? 0.0
+               : estimateFunction(chunk.function(name), stage, machine);
   };
   ChunkSeconds seconds;
   seconds.forward = take(ActionKind::Forward);
@@ -61,16 +66,25 @@ static ChunkSeconds secondsOf(const Summary &stage,
   return seconds;
 }
 
-/// Seconds of a message of `channel`, which `sender` sends.
-static double secondsOf(const Channel &channel, const Summary &sender) {
-  std::string name = channel.payload == Payload::Activation
-                         ? dist::stageName(channel.destination)
-                         : dist::gradientName(channel.source);
-  std::string value = (kind::boundary + " " + name).str();
-  for (const StageMessages &sent : sender.messages)
-    if (sent.value == value)
-      return sent.seconds;
-  llvm_unreachable("a stage sends over each of its channels");
+/// Seconds of the longest message of a channel, which `sender` sends.
+static double secondsOf(const Channel &channel, const Shape &shape,
+                        const Summary &sender) {
+  double longest = 0;
+  for (int chunk = 1; chunk != shape.chunks(); ++chunk) {
+    int before = shape.rankOf(chunk - 1), own = shape.rankOf(chunk);
+    dist::Chunk name = pipeline::nameChunk(shape, chunk);
+    bool isActivation = channel.payload == Payload::Activation;
+    if (channel.source != (isActivation ? before : own) ||
+        channel.destination != (isActivation ? own : before))
+      continue;
+    std::string value = kind::boundary.str() + " " +
+                        (isActivation ? name.input() : name.inputGradient());
+    for (const StageMessages &sent : sender.messages)
+      if (sent.value == value)
+        longest = std::max(longest, sent.seconds);
+  }
+  assert(longest > 0 && "a stage sends over each of its channels");
+  return longest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,12 +102,15 @@ static int instancesOf(plan::ProgramOp program, const std::string &name) {
 /// As the plan has them, where actions wait for sends.
 static std::vector<ChunkWindows> readWindows(ArrayRef<plan::ProgramOp> programs,
                                              const Schedule &schedule) {
+  const Shape &shape = schedule.shape;
   std::vector<ChunkWindows> windows = pipeline::countWindows(schedule);
-  for (auto [stage, program] : llvm::enumerate(programs)) {
-    windows[stage][WindowClass::ActivationOut] =
-        instancesOf(program, dist::stageName(stage + 1));
-    windows[stage][WindowClass::GradientOut] =
-        instancesOf(program, dist::gradientName(stage));
+  for (int chunk = 0; chunk != shape.chunks(); ++chunk) {
+    plan::ProgramOp program = programs[shape.rankOf(chunk)];
+    dist::Chunk name = pipeline::nameChunk(shape, chunk);
+    windows[chunk][WindowClass::ActivationOut] =
+        instancesOf(program, name.output());
+    windows[chunk][WindowClass::GradientOut] =
+        instancesOf(program, name.inputGradient());
   }
   return windows;
 }
@@ -102,19 +119,23 @@ PipelineSummary
 hone::report::summarizePipeline(ArrayRef<plan::ProgramOp> programs,
                                 ArrayRef<Summary> stages, Schedule schedule,
                                 const MachineModel &machine) {
-  int last = int(programs.size()) - 1;
+  const Shape &shape = schedule.shape;
+  int last = shape.chunks() - 1, lastStage = shape.rankOf(last);
+  dist::Chunk name = pipeline::nameChunk(shape, last);
   // As hone-join-stages does.
-  if (hasFunction(stages.back(), "accumulate"))
+  if (hasFunction(stages[lastStage], name.function("accumulate")))
     llvm::cantFail(pipeline::joinParts(
-        schedule, last,
-        instancesOf(programs.back(), dist::stageName(last)) > 1));
+        schedule, instancesOf(programs[lastStage], name.input()) > 1));
   PipelineSummary step;
-  for (const Summary &stage : stages) {
-    step.seconds.chunks.push_back(secondsOf(stage, machine));
+  for (int chunk = 0; chunk <= last; ++chunk)
+    step.seconds.chunks.push_back(secondsOf(pipeline::nameChunk(shape, chunk),
+                                            stages[shape.rankOf(chunk)],
+                                            machine));
+  for (const Summary &stage : stages)
     step.updates.push_back(estimateFunction("update", stage, machine));
-  }
   for (const Channel &channel : schedule.channels)
-    step.seconds.messages.push_back(secondsOf(channel, stages[channel.source]));
+    step.seconds.messages.push_back(
+        secondsOf(channel, shape, stages[channel.source]));
   step.timeline = pipeline::runSchedule(schedule, step.seconds,
                                         readWindows(programs, schedule));
   step.schedule = std::move(schedule);
@@ -124,6 +145,20 @@ hone::report::summarizePipeline(ArrayRef<plan::ProgramOp> programs,
 //===----------------------------------------------------------------------===//
 // In words
 //===----------------------------------------------------------------------===//
+
+/// Those of all chunks of a stage.
+static ChunkSeconds sumOfChunks(const PipelineSummary &step, int stage) {
+  ChunkSeconds sum;
+  for (int index = 0; index != step.schedule.shape.chunksPerRank; ++index) {
+    const ChunkSeconds &own =
+        step.seconds.chunks[step.schedule.shape.chunkOf(stage, index)];
+    sum.forward += own.forward;
+    sum.backward += own.backward;
+    sum.backwardInput += own.backwardInput;
+    sum.backwardWeight += own.backwardWeight;
+  }
+  return sum;
+}
 
 /// A row per stage: milliseconds of a micro-batch, of the update, and of a
 /// step. Where both parts are one function, one number is below both.
@@ -135,7 +170,7 @@ static void printStages(llvm::raw_ostream &out, const PipelineSummary &step,
                  splits ? "    weights" : "", "update", "work", "idle",
                  "messages");
   for (auto [stage, rank] : llvm::enumerate(step.timeline.ranks)) {
-    const ChunkSeconds &once = step.seconds.chunks[stage];
+    ChunkSeconds once = sumOfChunks(step, int(stage));
     double backward = splits ? once.backwardInput : once.backward;
     if (hasFunction(stages[stage], "accumulate"))
       out << formatv("  {0,-10}{1,22:F3}", stage,
@@ -161,9 +196,12 @@ void hone::report::printPipeline(llvm::raw_ostream &out,
                  describeMesh(mesh));
   if (!first.experts.empty())
     out << "experts          " << first.experts << '\n';
-  out << formatv("pipeline         {0} stages, schedule {1}, {2} "
-                 "micro-batch{3}\n",
-                 stages.size(), step.schedule.name, first.microBatches,
+  int chunks = step.schedule.shape.chunksPerRank;
+  out << formatv("pipeline         {0} stages{1}, schedule {2}, {3} "
+                 "micro-batch{4}\n",
+                 stages.size(),
+                 chunks == 1 ? "" : formatv(" of {0} chunks", chunks).str(),
+                 step.schedule.name, first.microBatches,
                  first.microBatches == 1 ? "" : "es");
   printStages(out, step, stages);
   std::vector<double> work;

@@ -35,7 +35,7 @@ class Wrong(Exception):
 
 
 class Programs:
-    """A model's programs, by mesh, and their runs."""
+    """A model's programs, by mesh or MESH:SCHEDULE, and their runs."""
 
     def __init__(self, package: Path, folder: Path, *options: str) -> None:
         self.package, self.folder, self.options = package, folder, [f"--micro-batches={MICRO}", *options]
@@ -46,12 +46,14 @@ class Programs:
     def binary(self, mesh: str) -> Path:
         path = self.folder / (mesh or "one")
         if not path.exists():
-            axes = [f"--mesh={mesh}"] if mesh else []
+            axes, _, schedule = mesh.partition(":")
+            axes = [f"--mesh={axes}"] if axes else []
+            axes += [f"--schedule={schedule}"] if schedule else []
             subprocess.run(["honec", self.package, "-o", path, *self.options, *axes], check=True)
         return path
 
     def start(self, mesh: str, *flags: str) -> subprocess.CompletedProcess[str]:
-        launcher = ["mpirun", "-np", str(ranks_of(mesh))] if mesh else []
+        launcher = ["mpirun", "-np", str(ranks_of(mesh.split(":")[0]))] if mesh else []
         command = [*launcher, self.binary(mesh), "--threads", "1", "--quiet", *flags]
         return subprocess.run(command, env=os.environ | MPI, capture_output=True, text=True, timeout=120, check=False)
 
@@ -84,9 +86,10 @@ def goes_on_with_the_bits(llama: Programs) -> None:
         return [saved, checkpoints / "step-00000004/state.safetensors", log]
 
     whole = ends("", folder / "whole")
-    for begin, end in itertools.permutations(("pp=2", "pp=4", "", "tp=2"), 2):
-        if not {begin, end} & {"pp=2", "pp=4"}:
-            continue
+    ways = [way for way in itertools.permutations(("pp=2", "pp=4", "", "tp=2"), 2) if {"pp=2", "pp=4"} & {*way}]
+    # Several chunks per stage: other stages have the layers.
+    ways += [("pp=2:zb-v", ""), ("pp=4", "pp=2:zb-v"), ("pp=2:interleaved=2", "pp=2:zb-v"), ("tp=2", "pp=2:interleaved=2")]
+    for begin, end in ways:
         kept = folder / f"{begin}-to-{end}"
         llama.train(begin, 2, "--checkpoint-dir", str(kept))
         seen = ends(end, kept, "--resume")
@@ -99,7 +102,8 @@ def goes_on_with_the_bits(llama: Programs) -> None:
 def is_read_elsewhere(gpt2: Programs) -> None:
     """A checkpoint and saved weights, read on another mesh that runs no step, are what that mesh saves."""
     folder = gpt2.folder
-    for writer, readers in {"pp=2": ["", "tp=2", "pp=4"], "": ["pp=2"], "tp=2": ["pp=2"]}.items():
+    read = {"pp=2": ["", "tp=2", "pp=4"], "": ["pp=2"], "tp=2": ["pp=2"], "pp=2:zb-v": ["", "pp=2", "pp=2:interleaved=2"]}
+    for writer, readers in read.items():
         kept, saved = folder / f"kept-{writer}", folder / f"saved-{writer}"
         gpt2.train(writer, 2, "--checkpoint-dir", str(kept), "--save", str(saved))
         for reader in readers:

@@ -161,7 +161,7 @@ BUGS = [
     Bug("clone-not-pinned", "lib/Transforms/Recompute/ApplyCheckpoints.cpp",
         "clone->setAttr(attr::clone, builder.getI64IntegerAttr(clones.size()));", "",
         ("Transforms/Recompute/apply-checkpoints",)),
-    Bug("budget-exceeded", "lib/Transforms/Recompute/PlanCheckpoints.cpp", "    if (bytes <= limit) {",
+    Bug("budget-exceeded", "lib/Transforms/Recompute/ScheduleSearch.cpp", "    if (bytes <= limit) {",
         "    if (bytes <= limit + limit / 16) {", ("Transforms/Recompute/plan-checkpoints",)),
     Bug("plan-lifetimes-touch", "lib/Analysis/Memory/GreedyPacking.cpp",
         "return buffer.begin < end && begin < buffer.end;",

@@ -19,7 +19,11 @@ def DistAssignStages : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
       Among equal ones it takes the cuts with the fewest bytes.
     - **Terms of the loss beside the last layer's**, as those that balance experts. Their ops move to the last stage. What
       they read is handed on as further columns of the one value; integers they compute again.
-    - **A parameter of several stages** (tied embeddings) belongs to the first of them, which hands it to the others by
+    - **Several chunks per stage.** With a `schedule` that has them (`interleaved=2`, `zb-v`), the parts between cuts
+      are chunks, which `dist.boundary` names, and `dist.chunks` says how many there are. They go round the stages, or
+      there and back (`zb-v`: the first and the last are of stage 0). Cuts then also move until no single one makes the
+      longest stage, the sum of its chunks, shorter.
+    - **A parameter of several chunks** (tied embeddings) belongs to the first of them, which hands it to the others by
       a `dist.boundary` of its own, and gets their gradients back.
 
     Errors: fewer values where @forward can be cut than the stages need, with the value that is in the way; what a term of
@@ -37,7 +41,9 @@ def DistAssignStages : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::hone::dist::DistDialect"];
   let options = [
-    Option<"stages", "stages", "int64_t", "2", "Number of stages">
+    Option<"stages", "stages", "int64_t", "2", "Number of stages">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "Order of micro-batches, as of dist-split-stages: says how many chunks a stage has, and where they are">
   ];
 }
 
@@ -54,13 +60,18 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       stages, and the loss a sum in which only the last stage has a term: `dist.stage_sum`.
     - **@evaluate** is the forward part.
 
+    A stage with several chunks has an @accumulate and an @evaluate for each, called `@accumulate.2` of chunk 2, and one
+    @update. What a chunk gets from one of its own stage is the same argument of both, and never sent.
+
     The module keeps the order of micro-batches as `dist.schedule`, and each stage as `dist.turns` what follows from it:
     which functions it runs, and how many micro-batches need each of its values at a time. Of a module that `dist-propagate` has seen, both
     ends of a boundary are divided as there; propagation then runs again for each stage.
 
     Values that no parameter is part of are computed by each stage that reads them. A parameter that a stage reads and
     another owns is a working copy there, and the sum of its gradients an argument of kind `grad` of both stages; the
-    runtime hands the sum to the owner before its update, and the new value back. The owner adds both sums.
+    runtime hands the sum to the owner before its update, and the new value back. The owner adds both sums. Chunks of
+    one stage that read a parameter of each other share it, and have a sum of gradients each as well: so all schedules
+    add in the same order.
 
     Errors: an op that reads values of two stages other than by a `dist.boundary`; lists that are not right, or not of
     these stages and micro-batches; in an exact module, a parameter of several stages, since its gradients are added in
@@ -83,7 +94,8 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::HoneDialect", "::hone::dist::DistDialect"];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",
-           "Order of micro-batches: gpipe, 1f1b, or lists as CSV of torch.distributed.pipelining">
+           "Order of micro-batches: gpipe, 1f1b, interleaved=2, zb-h1, zb-v, or lists as CSV of "
+           "torch.distributed.pipelining">
   ];
 }
 

@@ -1156,6 +1156,10 @@ def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
     - What a stage gets or hands on is an argument of kind `boundary`: `stage1` of the stages 0 and 1, and
       `stage1.grad`, its gradient. If @backward reads one, it stays for as long instead of a copy.
 
+    Of a stage with several chunks, functions and arguments are called by the chunk: `@accumulate.2` becomes
+    `@forward.2` and `@backward.2`, and the boundary before it is `chunk2`. Where the chunk before is of the same stage,
+    `chunk2` is one argument of both, and nothing is sent.
+
     `dist.window` of such an argument is how many micro-batches need one at a time, by the schedule (`dist.turns`). A
     stage that runs each backward part directly after its forward part, as the last one of `1f1b`, keeps @accumulate.
 

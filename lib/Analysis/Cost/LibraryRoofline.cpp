@@ -3,6 +3,7 @@
 #include "hone/Analysis/Cost/LibraryRoofline.h"
 
 #include "hone/Analysis/Recompute/ForwardPart.h"
+#include "hone/Sharding/IR/Chunk.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -129,7 +130,7 @@ LibraryRoofline hone::findLibraryRoofline(ModuleOp module, int64_t microBatches,
                                           const TargetDescription &target) {
   LibraryRoofline limit;
   for (auto function : module.getOps<func::FuncOp>()) {
-    StringRef name = function.getName();
+    StringRef name = dist::functionWithoutChunk(function.getName());
     bool isPart = name == "step" || name == "accumulate" || name == "update";
     if (!isPart)
       continue;

@@ -3,6 +3,7 @@
 #include "hone/Analysis/Cost/StepFlops.h"
 
 #include "hone/IR/Hone.h"
+#include "hone/Sharding/IR/Chunk.h"
 
 using namespace mlir;
 using namespace hone;
@@ -10,7 +11,7 @@ using namespace hone;
 int64_t hone::timesPerStep(StringRef function, int64_t microBatches) {
   constexpr llvm::StringLiteral perMicroBatch[] = {
       "accumulate", "forward", "backward", "backward_input", "backward_weight"};
-  if (llvm::is_contained(perMicroBatch, function))
+  if (llvm::is_contained(perMicroBatch, dist::functionWithoutChunk(function)))
     return microBatches;
   return function == "step" || function == "update" ? 1 : 0;
 }

@@ -5,7 +5,7 @@
 #include "hone/Analysis/Pipeline/Check.h"
 #include "hone/Analysis/Pipeline/Generate.h"
 #include "hone/Analysis/Pipeline/Text.h"
-#include "hone/Sharding/IR/Dist.h"
+#include "hone/IR/Hone.h"
 #include "hone/Support/ParseFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,26 +23,43 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
-std::string hone::pipeline::gradientSumName(int stage, StringRef weight) {
-  return dist::stageName(stage) + "." + weight.str();
+dist::Chunk hone::pipeline::nameChunk(const Shape &shape, int number) {
+  return {number, shape.chunksPerRank == 1};
 }
 
 //===----------------------------------------------------------------------===//
 // Schedules of stages
 //===----------------------------------------------------------------------===//
 
-/// A schedule of a name is one line without commas.
+/// A schedule of a name is one line without commas. Lists have the
+/// micro-batches that they say.
 static Expected<Schedule> readSchedule(StringRef text, int stages,
                                        int microBatches) {
-  if (text.find_first_of(",\n") != StringRef::npos)
-    return readCsv(text, "csv");
-  Expected<ScheduleChoice> choice = parseScheduleChoice(text);
-  if (!choice)
-    return choice.takeError();
-  return generateSchedule(*choice, stages, microBatches);
+  Expected<Schedule> schedule = [&]() -> Expected<Schedule> {
+    if (text.find_first_of(",\n") != StringRef::npos)
+      return readCsv(text, "csv");
+    Expected<ScheduleChoice> choice = parseScheduleChoice(text);
+    if (!choice)
+      return choice.takeError();
+    return generateSchedule(*choice, stages, microBatches);
+  }();
+  if (schedule && schedule->shape.ranks != stages)
+    return makeError("schedule '" + schedule->name + "' has " +
+                     Twine(schedule->shape.ranks) +
+                     " ranks (rows), one for each stage, expected " +
+                     Twine(stages));
+  return schedule;
+}
+
+Expected<Shape> hone::pipeline::readStageShape(StringRef text, int stages) {
+  Expected<Schedule> schedule = readSchedule(text, stages, 1);
+  if (!schedule)
+    return schedule.takeError();
+  return schedule->shape;
 }
 
 Expected<Schedule> hone::pipeline::makeStageSchedule(StringRef text, int stages,
+                                                     int chunksPerStage,
                                                      int microBatches) {
   Expected<Schedule> schedule = readSchedule(text, stages, microBatches);
   if (!schedule)
@@ -55,9 +72,7 @@ Expected<Schedule> hone::pipeline::makeStageSchedule(StringRef text, int stages,
                      " " + what + ", expected " + Twine(expected));
   };
   if (Error error =
-          expect(shape.ranks, "ranks (rows), one for each stage", stages))
-    return error;
-  if (Error error = expect(shape.chunksPerRank, "chunks per rank", 1))
+          expect(shape.chunksPerRank, "chunks per rank", chunksPerStage))
     return error;
   if (Error error = expect(shape.microBatches, "micro-batches", microBatches))
     return error;
@@ -69,23 +84,25 @@ Expected<Schedule> hone::pipeline::makeStageSchedule(StringRef text, int stages,
   return schedule;
 }
 
-Error hone::pipeline::joinParts(Schedule &schedule, int stage,
-                                bool receivesEarly) {
-  std::vector<Action> &list = schedule.ranks[stage];
+Error hone::pipeline::joinParts(Schedule &schedule, bool receivesEarly) {
+  int chunk = schedule.shape.chunks() - 1;
+  std::vector<Action> &list = schedule.ranks[schedule.shape.rankOf(chunk)];
   for (auto forward = list.begin(); forward != list.end(); ++forward) {
-    if (forward->kind != ActionKind::Forward)
+    if (forward->kind != ActionKind::Forward || forward->chunk != chunk)
       continue;
     auto next = std::find_if(forward + 1, list.end(), [](const Action &action) {
       return !isTransfer(action.kind);
     });
     assert(next != list.end() && "the schedule passes checkSchedule");
-    if (!computesInputGradient(next->kind) || next->micro != forward->micro)
+    if (!computesInputGradient(next->kind) || next->chunk != chunk ||
+        next->micro != forward->micro)
       return makeError(
           "schedule '" + schedule.name + "' runs " + formatAction(*next) +
           " after " + formatAction(*forward) + ", expected " +
-          formatAction({ActionKind::Backward, stage, forward->micro}) +
-          ": stage " + Twine(stage) +
-          " runs its forward and backward part as one function, @accumulate");
+          formatAction({ActionKind::Backward, chunk, forward->micro}) +
+          ": stage " + Twine(schedule.shape.rankOf(chunk)) +
+          " runs its forward and backward part as one function, @" +
+          nameChunk(schedule.shape, chunk).function("accumulate"));
     if (receivesEarly)
       std::rotate(forward, forward + 1, next);
     forward = next; // and not one behind a receive that was moved
@@ -115,123 +132,149 @@ StringRef hone::pipeline::functionOf(ActionKind kind, bool joinsParts) {
 namespace {
 using Kind = honert::ActionKind;
 
-class ListBuilder {
+/// Writes the transfers of a chunk, and knows which sends are under way.
+class ChunkTransfers {
 public:
-  ListBuilder(int stage, const StageFacts &facts)
-      : stage(stage), facts(facts) {}
+  ChunkTransfers(std::vector<StageAction> &list, const Shape &shape, int number,
+                 const ChunkFacts &facts)
+      : facts(facts), list(list), shape(shape), number(number),
+        name(nameChunk(shape, number)) {}
 
-  std::vector<StageAction> step(const Schedule &schedule);
-  std::vector<StageAction> evaluation(int stages);
-
-private:
-  void run(StringRef function, int micro) {
-    list.push_back({Kind::run, "", function.str(), micro, 0});
-  }
-  void transfer(Kind part, StringRef argumentKind, const std::string &name,
-                int micro, int peer) {
-    list.push_back({part, argumentKind.str(), name, micro, peer});
-  }
-
-  // Of the four boundaries of a stage.
+  bool receives() const { return reaches(number - 1); }
+  bool sends() const { return reaches(number + 1); }
   void passActivationIn(Kind part, int micro) {
-    transfer(part, kind::boundary, dist::stageName(stage), micro, stage - 1);
+    pass(part, name.input(), micro, number - 1);
   }
   void passActivationOut(Kind part, int micro) {
-    transfer(part, kind::boundary, dist::stageName(stage + 1), micro,
-             stage + 1);
+    if (part == Kind::send)
+      activationsOut.push_back(micro);
+    pass(part, name.output(), micro, number + 1);
   }
   void passGradientIn(Kind part, int micro) {
-    transfer(part, kind::boundary, dist::gradientName(stage + 1), micro,
-             stage + 1);
+    pass(part, name.outputGradient(), micro, number + 1);
   }
   void passGradientOut(Kind part, int micro) {
-    transfer(part, kind::boundary, dist::gradientName(stage), micro, stage - 1);
+    if (part == Kind::send)
+      gradientsOut.push_back(micro);
+    pass(part, name.inputGradient(), micro, number - 1);
   }
-  void awaitActivationsOut(int upto);
-  void awaitGradientsOut(int upto);
+  /// Awaits the sends of micro-batches up to `upto`.
+  void awaitActivationsOut(int upto) {
+    for (; !activationsOut.empty() && activationsOut.front() <= upto;
+         activationsOut.pop_front())
+      passActivationOut(Kind::awaitSend, activationsOut.front());
+  }
+  void awaitGradientsOut(int upto) {
+    for (; !gradientsOut.empty() && gradientsOut.front() <= upto;
+         gradientsOut.pop_front())
+      passGradientOut(Kind::awaitSend, gradientsOut.front());
+  }
+  std::string function(StringRef base) const { return name.function(base); }
 
+  const ChunkFacts &facts;
+
+private:
+  /// Whether what passes to or from `other` is a message.
+  bool reaches(int other) const {
+    return shape.contains(other) && !shape.shareRank(number, other);
+  }
+  void pass(Kind part, const std::string &boundary, int micro, int other) {
+    list.push_back(
+        {part, kind::boundary.str(), boundary, micro, shape.rankOf(other)});
+  }
+
+  std::vector<StageAction> &list;
+  const Shape &shape;
+  int number;
+  dist::Chunk name;
+  std::deque<int> activationsOut, gradientsOut; ///< sends that are under way
+};
+
+class ListBuilder {
+public:
+  ListBuilder(const Shape &shape, int stage, const StageFacts &facts)
+      : shape(shape), facts(facts) {
+    assert(int(facts.chunks.size()) == shape.chunksPerRank);
+    for (int index = 0; index != shape.chunksPerRank; ++index)
+      chunks.emplace_back(list, shape, shape.chunkOf(stage, index),
+                          facts.chunks[index]);
+  }
+
+  std::vector<StageAction> step(ArrayRef<Action> actions);
+  std::vector<StageAction> evaluation();
+
+private:
+  void run(const std::string &function, int micro) {
+    list.push_back({Kind::run, "", function, micro, 0});
+  }
   // Of weights: `part` is that of the owner's or of the borrower's end.
   void passValues(ArrayRef<SharedWeight> weights, Kind part) {
     for (const SharedWeight &weight : weights)
-      transfer(part, weight.kind, weight.name, 0, weight.peer);
+      list.push_back({part, weight.kind, weight.name, 0, weight.peer});
   }
-  void passSumsIn(Kind part) {
-    for (const SharedWeight &weight : facts.lent)
-      transfer(part, kind::grad, gradientSumName(weight.peer, weight.name), 0,
-               weight.peer);
+  void passSums(ArrayRef<SharedWeight> weights, Kind part) {
+    for (const SharedWeight &weight : weights)
+      for (const std::string &sum : weight.sums)
+        list.push_back({part, kind::grad.str(), sum, 0, weight.peer});
   }
-  void passSumsOut(Kind part) {
-    for (const SharedWeight &weight : facts.borrowed)
-      transfer(part, kind::grad, gradientSumName(stage, weight.name), 0,
-               weight.peer);
+  /// A rank's chunks are `ranks` apart, or at both sides of a V.
+  ChunkTransfers &chunkOf(const Action &action) {
+    return chunks[action.chunk / shape.ranks];
   }
 
-  void visit(const Shape &shape, const Action &action);
-  void visitCompute(const Shape &shape, const Action &action);
+  void visit(const Action &action);
+  void visitCompute(const Action &action);
 
-  int stage;
+  const Shape &shape;
   const StageFacts &facts;
   std::vector<StageAction> list;
-  std::deque<int> activationsOut, gradientsOut; ///< sends that are under way
+  std::vector<ChunkTransfers> chunks;
 };
 } // namespace
 
-void ListBuilder::awaitActivationsOut(int upto) {
-  for (; !activationsOut.empty() && activationsOut.front() <= upto;
-       activationsOut.pop_front())
-    passActivationOut(Kind::awaitSend, activationsOut.front());
-}
-
-void ListBuilder::awaitGradientsOut(int upto) {
-  for (; !gradientsOut.empty() && gradientsOut.front() <= upto;
-       gradientsOut.pop_front())
-    passGradientOut(Kind::awaitSend, gradientsOut.front());
-}
-
 /// What the function reads is here, and what it writes has been sent.
-void ListBuilder::visitCompute(const Shape &shape, const Action &action) {
-  StringRef function = functionOf(action.kind, facts.joinsParts);
+void ListBuilder::visitCompute(const Action &action) {
+  ChunkTransfers &chunk = chunkOf(action);
+  StringRef function = functionOf(action.kind, chunk.facts.joinsParts);
   if (function.empty())
     return;
   llvm::SmallVector<Action, 2> parts = {action};
-  if (facts.joinsParts && action.kind == ActionKind::Forward)
+  if (chunk.facts.joinsParts && action.kind == ActionKind::Forward)
     parts.push_back({ActionKind::Backward, action.chunk, action.micro});
   for (const Action &part : parts) {
     if (std::optional<Action> receive = receiveBefore(shape, part))
       receive->kind == ActionKind::RecvActivation
-          ? passActivationIn(Kind::awaitReceive, action.micro)
-          : passGradientIn(Kind::awaitReceive, action.micro);
+          ? chunk.passActivationIn(Kind::awaitReceive, action.micro)
+          : chunk.passGradientIn(Kind::awaitReceive, action.micro);
     if (std::optional<Action> send = sendAfter(shape, part))
       send->kind == ActionKind::SendActivation
-          ? awaitActivationsOut(action.micro - facts.activationsOut)
-          : awaitGradientsOut(action.micro - facts.gradientsOut);
+          ? chunk.awaitActivationsOut(action.micro - chunk.facts.activationsOut)
+          : chunk.awaitGradientsOut(action.micro - chunk.facts.gradientsOut);
   }
-  run(function, action.micro);
+  run(chunk.function(function), action.micro);
 }
 
-void ListBuilder::visit(const Shape &shape, const Action &action) {
+void ListBuilder::visit(const Action &action) {
+  ChunkTransfers &chunk = chunkOf(action);
   switch (action.kind) {
   case ActionKind::RecvActivation:
-    return passActivationIn(Kind::receive, action.micro);
+    return chunk.passActivationIn(Kind::receive, action.micro);
   case ActionKind::RecvGradient:
-    return passGradientIn(Kind::receive, action.micro);
+    return chunk.passGradientIn(Kind::receive, action.micro);
   case ActionKind::SendActivation:
-    activationsOut.push_back(action.micro);
-    return passActivationOut(Kind::send, action.micro);
+    return chunk.passActivationOut(Kind::send, action.micro);
   case ActionKind::SendGradient:
-    gradientsOut.push_back(action.micro);
-    return passGradientOut(Kind::send, action.micro);
+    return chunk.passGradientOut(Kind::send, action.micro);
   default:
-    return visitCompute(shape, action);
+    return visitCompute(action);
   }
 }
 
 /// Weights travel beside the first and the last runs of their stages.
-std::vector<StageAction> ListBuilder::step(const Schedule &schedule) {
-  const std::vector<Action> &actions = schedule.ranks[stage];
+std::vector<StageAction> ListBuilder::step(ArrayRef<Action> actions) {
   passValues(facts.lent, Kind::send);
   passValues(facts.borrowed, Kind::receive);
-  passSumsIn(Kind::receive);
+  passSums(facts.lent, Kind::receive);
   auto isCompute = [](const Action &action) {
     return !isTransfer(action.kind);
   };
@@ -239,32 +282,36 @@ std::vector<StageAction> ListBuilder::step(const Schedule &schedule) {
   for (auto action = actions.begin(); action != actions.end(); ++action) {
     if (action == first)
       passValues(facts.borrowed, Kind::awaitReceive);
-    visit(schedule.shape, *action);
+    visit(*action);
   }
-  passSumsOut(Kind::send);
-  int last = schedule.shape.microBatches - 1;
-  awaitActivationsOut(last);
-  awaitGradientsOut(last);
-  passSumsOut(Kind::awaitSend);
-  passSumsIn(Kind::awaitReceive);
+  passSums(facts.borrowed, Kind::send);
+  int last = shape.microBatches - 1;
+  for (ChunkTransfers &chunk : chunks)
+    chunk.awaitActivationsOut(last);
+  for (ChunkTransfers &chunk : chunks)
+    chunk.awaitGradientsOut(last);
+  passSums(facts.borrowed, Kind::awaitSend);
+  passSums(facts.lent, Kind::awaitReceive);
   passValues(facts.lent, Kind::awaitSend);
   run("update", last);
   return std::move(list);
 }
 
-std::vector<StageAction> ListBuilder::evaluation(int stages) {
-  bool isFirst = stage == 0, isLast = stage + 1 == stages;
+std::vector<StageAction> ListBuilder::evaluation() {
   passValues(facts.lent, Kind::send);
   passValues(facts.borrowed, Kind::receive);
-  if (!isFirst)
-    passActivationIn(Kind::receive, 0);
-  passValues(facts.borrowed, Kind::awaitReceive);
-  if (!isFirst)
-    passActivationIn(Kind::awaitReceive, 0);
-  run("evaluate", 0);
-  if (!isLast) {
-    passActivationOut(Kind::send, 0);
-    passActivationOut(Kind::awaitSend, 0);
+  for (ChunkTransfers &chunk : chunks) {
+    if (chunk.receives())
+      chunk.passActivationIn(Kind::receive, 0);
+    if (&chunk == &chunks.front())
+      passValues(facts.borrowed, Kind::awaitReceive);
+    if (chunk.receives())
+      chunk.passActivationIn(Kind::awaitReceive, 0);
+    run(chunk.function("evaluate"), 0);
+    if (!chunk.sends())
+      continue;
+    chunk.passActivationOut(Kind::send, 0);
+    chunk.awaitActivationsOut(0);
   }
   passValues(facts.lent, Kind::awaitSend);
   return std::move(list);
@@ -273,10 +320,11 @@ std::vector<StageAction> ListBuilder::evaluation(int stages) {
 std::vector<StageAction> hone::pipeline::listStep(const Schedule &schedule,
                                                   int stage,
                                                   const StageFacts &facts) {
-  return ListBuilder(stage, facts).step(schedule);
+  return ListBuilder(schedule.shape, stage, facts).step(schedule.ranks[stage]);
 }
 
 std::vector<StageAction>
-hone::pipeline::listEvaluation(int stage, int stages, const StageFacts &facts) {
-  return ListBuilder(stage, facts).evaluation(stages);
+hone::pipeline::listEvaluation(const Shape &shape, int stage,
+                               const StageFacts &facts) {
+  return ListBuilder(shape, stage, facts).evaluation();
 }

@@ -24,15 +24,21 @@ FailureOr<Schedule> hone::pipeline::readStageSchedule(ModuleOp module) {
   if (stages < 1)
     return module.emitError("has a schedule of stages and no ")
            << dist::stagesAttr;
-  llvm::Expected<Schedule> schedule = makeStageSchedule(
-      text, int(stages), int(numberOf(module, attr::microBatches, 1)));
+  int64_t chunks = numberOf(module, dist::chunksAttr, stages);
+  if (chunks % stages != 0)
+    return module.emitError("has ")
+           << chunks << " chunks (" << dist::chunksAttr
+           << "), expected as many in each of " << stages << " stages";
+  llvm::Expected<Schedule> schedule =
+      makeStageSchedule(text, int(stages), int(chunks / stages),
+                        int(numberOf(module, attr::microBatches, 1)));
   if (!schedule)
     return module.emitError(llvm::toString(schedule.takeError()));
   return std::move(*schedule);
 }
 
 //===----------------------------------------------------------------------===//
-// One stage
+// Chunks
 //===----------------------------------------------------------------------===//
 
 /// Whether each forward action of `chunk`, the last, is followed by the one
@@ -55,15 +61,24 @@ static bool findsTurnsAtOnce(const Schedule &schedule, int chunk) {
 }
 
 SmallVector<StageTurns, 0> StageTurns::of(const Schedule &schedule) {
-  SmallVector<StageTurns, 0> all;
+  const Shape &shape = schedule.shape;
+  SmallVector<StageTurns, 0> all(shape.ranks);
   for (auto [chunk, windows] : llvm::enumerate(countWindows(schedule)))
-    all.push_back({int64_t(chunk), windows,
-                   findsTurnsAtOnce(schedule, int(chunk)),
-                   schedule.splitsBackward()});
+    all[shape.rankOf(int(chunk))].chunks.push_back(
+        {nameChunk(shape, int(chunk)), windows,
+         findsTurnsAtOnce(schedule, int(chunk)), schedule.splitsBackward()});
   return all;
 }
 
-SmallVector<StringRef, 3> StageTurns::functions() const {
+const ChunkTurns *StageTurns::find(StringRef function) const {
+  StringRef name = dist::functionWithoutChunk(function);
+  for (const ChunkTurns &turns : chunks)
+    if (turns.chunk.function(name) == function)
+      return &turns;
+  return nullptr;
+}
+
+SmallVector<StringRef, 3> ChunkTurns::functions() const {
   SmallVector<StringRef, 3> names = {turnsAtOnce ? "accumulate" : "forward"};
   if (!turnsAtOnce)
     names.push_back(splitsBackward ? "backward_input" : "backward");
@@ -72,6 +87,12 @@ SmallVector<StringRef, 3> StageTurns::functions() const {
   return names;
 }
 
+//===----------------------------------------------------------------------===//
+// As an attribute
+//===----------------------------------------------------------------------===//
+
+constexpr llvm::StringLiteral chunkKey = "chunk", functionsKey = "functions";
+
 /// "gradient in" as "gradient_in".
 static std::string keyOf(int window) {
   std::string key = windowName(WindowClass(window)).str();
@@ -79,35 +100,58 @@ static std::string keyOf(int window) {
   return key;
 }
 
-DictionaryAttr StageTurns::toAttr(MLIRContext *context) const {
+DictionaryAttr ChunkTurns::toAttr(MLIRContext *context) const {
   Builder builder(context);
   NamedAttrList entries;
-  entries.set("functions", builder.getStrArrayAttr(functions()));
+  if (!chunk.isStage)
+    entries.set(chunkKey, builder.getI64IntegerAttr(chunk.number));
+  entries.set(functionsKey, builder.getStrArrayAttr(functions()));
   for (int window = 0; window != windowClasses; ++window)
     if (int count = windows[WindowClass(window)])
       entries.set(keyOf(window), builder.getI64IntegerAttr(count));
   return entries.getDictionary(context);
 }
 
-FailureOr<StageTurns> StageTurns::read(ModuleOp stage) {
-  auto entries = stage->getAttrOfType<DictionaryAttr>(dist::turnsAttr);
-  auto functions =
-      entries ? entries.getAs<ArrayAttr>("functions") : ArrayAttr();
-  StageTurns turns;
-  turns.stage = numberOf(stage, dist::stageAttr, -1);
-  if (functions) {
-    auto has = [&](StringRef name) {
-      return llvm::is_contained(functions,
-                                StringAttr::get(stage.getContext(), name));
-    };
-    turns.turnsAtOnce = has("accumulate");
-    turns.splitsBackward = has("backward_weight");
-  }
-  for (int window = 0; functions && window != windowClasses; ++window)
+Attribute StageTurns::toAttr(MLIRContext *context) const {
+  SmallVector<Attribute> all;
+  for (const ChunkTurns &turns : chunks)
+    all.push_back(turns.toAttr(context));
+  if (chunks.size() == 1 && chunks.front().chunk.isStage)
+    return all.front();
+  return ArrayAttr::get(context, all);
+}
+
+/// What toAttr wrote; without functions where `entries` are no such.
+static ChunkTurns readChunk(DictionaryAttr entries, int64_t stage) {
+  ChunkTurns turns;
+  auto number = entries.getAs<IntegerAttr>(chunkKey);
+  turns.chunk = {number ? number.getInt() : stage, !number};
+  auto functions = entries.getAs<ArrayAttr>(functionsKey);
+  auto has = [&](StringRef name) {
+    return functions &&
+           llvm::is_contained(functions,
+                              StringAttr::get(entries.getContext(), name));
+  };
+  turns.turnsAtOnce = has("accumulate");
+  turns.splitsBackward = has("backward_weight");
+  for (int window = 0; window != windowClasses; ++window)
     if (auto count = entries.getAs<IntegerAttr>(keyOf(window)))
       turns.windows[WindowClass(window)] = count.getInt();
-  if (functions && turns.stage >= 0 &&
-      turns.toAttr(stage.getContext()) == entries)
+  return turns;
+}
+
+FailureOr<StageTurns> StageTurns::read(ModuleOp stage) {
+  Attribute attr = stage->getAttr(dist::turnsAttr);
+  int64_t number = numberOf(stage, dist::stageAttr, -1);
+  StageTurns turns;
+  if (auto entries = dyn_cast_or_null<DictionaryAttr>(attr))
+    turns.chunks.push_back(readChunk(entries, number));
+  else if (auto all = dyn_cast_or_null<ArrayAttr>(attr))
+    for (Attribute one : all)
+      if (auto entries = dyn_cast<DictionaryAttr>(one))
+        turns.chunks.push_back(readChunk(entries, number));
+  if (number >= 0 && !turns.chunks.empty() &&
+      turns.toAttr(stage.getContext()) == attr)
     return turns;
   return stage.emitError("is no stage, expected ")
          << dist::stageAttr << " and " << dist::turnsAttr

@@ -282,10 +282,11 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == againAttr && isa<ShiftOp>(op) &&
       isa<UnitAttr>(attribute.getValue()))
     return success();
-  if (isa<ModuleOp>(op) && ((attribute.getName() == scheduleAttr &&
-                             isa<StringAttr>(attribute.getValue())) ||
-                            (attribute.getName() == turnsAttr &&
-                             isa<DictionaryAttr>(attribute.getValue()))))
+  if (isa<ModuleOp>(op) &&
+      ((attribute.getName() == scheduleAttr &&
+        isa<StringAttr>(attribute.getValue())) ||
+       (attribute.getName() == turnsAttr &&
+        isa<DictionaryAttr, ArrayAttr>(attribute.getValue()))))
     return success();
   if (attribute.getName() == pieceAttr && isa<UnitAttr>(attribute.getValue()) &&
       isa<CollectiveOpInterface>(op))
@@ -299,6 +300,7 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
               "seconds}, all_to_all = {bytes, seconds}}";
   }
   for (auto [name, least] : {std::pair(StringRef(stagesAttr), 2),
+                             std::pair(StringRef(chunksAttr), 2),
                              std::pair(StringRef(stageAttr), 0)}) {
     if (attribute.getName() != name || !isa<ModuleOp>(op))
       continue;

@@ -79,7 +79,7 @@ LogicalResult ConstrainOp::verify() {
 LogicalResult BoundaryOp::verify() {
   if (getFrom() != getTo() && int64_t(getFrom()) >= 0 && int64_t(getTo()) >= 0)
     return success(); // boundary_c1
-  return emitOpError("is from stage ")
-         << int64_t(getFrom()) << " to stage " << int64_t(getTo())
-         << ", expected two different stages, numbered from 0";
+  return emitOpError("is from chunk ")
+         << int64_t(getFrom()) << " to chunk " << int64_t(getTo())
+         << ", expected two different chunks, numbered from 0";
 }

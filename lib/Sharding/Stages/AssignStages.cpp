@@ -4,6 +4,7 @@
 #include "Sharding/Stages/Partition.h"
 #include "Sharding/Stages/SideTerms.h"
 #include "hone/Analysis/Cost/KernelCost.h"
+#include "hone/Analysis/Pipeline/StageActions.h"
 #include "hone/IR/Locations.h"
 #include "hone/Sharding/IR/Sharding.h"
 #include "hone/Sharding/Passes.h"
@@ -40,14 +41,15 @@ struct DistAssignStages : hone::impl::DistAssignStagesBase<DistAssignStages> {
   }
 
   LogicalResult run();
-  LogicalResult cut(func::FuncOp func, const TargetDescription &target);
+  LogicalResult cut(func::FuncOp func, const pipeline::Shape &shape,
+                    const TargetDescription &target);
 };
 } // namespace
 
-/// Hands weights that several stages read from the first of them, which owns
-/// the parameter, to the others. `stageOf` is by op.
+/// Hands weights that several chunks read from the first of them, which owns
+/// the parameter, to the others. `chunkOf` is by op.
 static void handWeights(func::FuncOp func, const Origins &origins,
-                        DenseMap<Operation *, int64_t> &stageOf) {
+                        DenseMap<Operation *, int64_t> &chunkOf) {
   SmallVector<Value> weights;
   for (BlockArgument argument : func.getArguments())
     if (origins.of(argument) == Origin::Weight)
@@ -57,7 +59,7 @@ static void handWeights(func::FuncOp func, const Origins &origins,
       if (origins.of(result) == Origin::Weight)
         weights.push_back(result);
   // Casts and views of a weight are where their readers are. Of views, each
-  // stage has its own.
+  // chunk has its own.
   DenseSet<Operation *> ownViews;
   auto readers = [&](Value weight) {
     SmallVector<OpOperand *> uses;
@@ -71,10 +73,10 @@ static void handWeights(func::FuncOp func, const Origins &origins,
   DenseMap<Value, int64_t> owner; // by parameter
   for (Value weight : weights)
     for (OpOperand *use : readers(weight)) {
-      int64_t stage = stageOf.lookup(use->getOwner());
+      int64_t chunk = chunkOf.lookup(use->getOwner());
       auto [entry, isNew] =
-          owner.try_emplace(origins.parameterOf(weight), stage);
-      entry->second = std::min(entry->second, stage);
+          owner.try_emplace(origins.parameterOf(weight), chunk);
+      entry->second = std::min(entry->second, chunk);
     }
   for (Value weight : llvm::reverse(weights)) {
     BlockArgument parameter = origins.parameterOf(weight);
@@ -88,18 +90,18 @@ static void handWeights(func::FuncOp func, const Origins &origins,
       builder.setInsertionPointToStart(&func.front());
     DenseMap<int64_t, Value> copies;
     for (OpOperand *use : readers(weight)) {
-      int64_t stage = stageOf.lookup(use->getOwner());
-      if (stage == from)
+      int64_t chunk = chunkOf.lookup(use->getOwner());
+      if (chunk == from)
         continue;
-      Value &copy = copies[stage];
+      Value &copy = copies[chunk];
       if (!copy && isView) {
         Operation *own = builder.clone(*op);
-        stageOf[own] = stage;
+        chunkOf[own] = chunk;
         ownViews.insert(own);
         copy = own->getResult(0);
       } else if (!copy) {
         copy = builder.create<BoundaryOp>(
-            weight.getLoc(), weight, from, stage,
+            weight.getLoc(), weight, from, chunk,
             func.getArgAttrOfType<StringAttr>(parameter.getArgNumber(),
                                               attr::fqn));
       }
@@ -146,25 +148,10 @@ static LogicalResult addBorder(func::FuncOp func, const CutValue &cut,
   return success();
 }
 
-LogicalResult DistAssignStages::cut(func::FuncOp func,
-                                    const TargetDescription &target) {
-  SideTerms side = SideTerms::moveToEnd(func, Origins(func));
-  Origins origins(func);
-  CutValues found = findCutValues(
-      func, origins, [&](Operation *op) { return side.contains(op); });
-  if (int64_t(found.cuts.size()) < stages - 1) {
-    InFlightDiagnostic error =
-        func.emitError("can be cut at ")
-        << found.cuts.size() << " of its values, expected at least "
-        << stages - 1 << " for " << int64_t(stages)
-        << " stages: a stage hands one value to the next";
-    if (found.longest)
-      error.attachNote(found.longest.getLoc())
-          << "this value is read by the last of the ops that cannot be cut "
-             "apart";
-    return error;
-  }
-
+/// The cuts of `found` that make stages equally long.
+static SmallVector<size_t> balance(func::FuncOp func, const CutValues &found,
+                                   const pipeline::Shape &shape,
+                                   const TargetDescription &target) {
   // Seconds between cuts, and bytes of each.
   SmallVector<double> seconds(1, 0.0);
   SmallVector<int64_t> bytes;
@@ -177,16 +164,47 @@ LogicalResult DistAssignStages::cut(func::FuncOp func,
       ++next;
     }
   }
-  SmallVector<size_t> chosen = partitionChain(seconds, bytes, stages);
+  SmallVector<size_t> chosen = partitionChain(seconds, bytes, shape.chunks());
+  if (shape.chunksPerRank > 1)
+    balanceStages(chosen, seconds, shape.ranks, [&](int64_t chunk) {
+      return int64_t(shape.rankOf(int(chunk)));
+    });
+  return chosen;
+}
 
-  DenseMap<Operation *, int64_t> stageOf;
-  int64_t stage = 0;
-  for (Operation &op : func.front()) {
-    stageOf[&op] = stage;
-    if (stage + 1 < stages && found.cuts[chosen[stage]].last == &op)
-      ++stage;
+LogicalResult DistAssignStages::cut(func::FuncOp func,
+                                    const pipeline::Shape &shape,
+                                    const TargetDescription &target) {
+  SideTerms side = SideTerms::moveToEnd(func, Origins(func));
+  Origins origins(func);
+  CutValues found = findCutValues(
+      func, origins, [&](Operation *op) { return side.contains(op); });
+  int64_t chunks = shape.chunks();
+  if (int64_t(found.cuts.size()) < chunks - 1) {
+    InFlightDiagnostic error =
+        func.emitError("can be cut at ")
+        << found.cuts.size() << " of its values, expected at least "
+        << chunks - 1 << " for " << int64_t(stages) << " stages";
+    if (shape.chunksPerRank > 1)
+      error << " of " << shape.chunksPerRank << " chunks";
+    error << ": a " << (shape.chunksPerRank > 1 ? "chunk" : "stage")
+          << " hands one value to the next";
+    if (found.longest)
+      error.attachNote(found.longest.getLoc())
+          << "this value is read by the last of the ops that cannot be cut "
+             "apart";
+    return error;
   }
-  handWeights(func, origins, stageOf);
+  SmallVector<size_t> chosen = balance(func, found, shape, target);
+
+  DenseMap<Operation *, int64_t> chunkOf;
+  int64_t chunk = 0;
+  for (Operation &op : func.front()) {
+    chunkOf[&op] = chunk;
+    if (chunk + 1 < chunks && found.cuts[chosen[chunk]].last == &op)
+      ++chunk;
+  }
+  handWeights(func, origins, chunkOf);
   for (auto [index, choice] : llvm::enumerate(chosen))
     if (failed(addBorder(func, found.cuts[choice], index, side)))
       return failure();
@@ -204,9 +222,16 @@ LogicalResult DistAssignStages::run() {
            << int64_t(stages) << ", expected at least 2";
   if (!forward.getOps<BoundaryOp>().empty())
     return forward.emitError("has stages already, expected none");
+  llvm::Expected<pipeline::Shape> shape =
+      pipeline::readStageShape(schedule, int(stages));
+  if (!shape)
+    return module.emitError(llvm::toString(shape.takeError()));
   FailureOr<TargetDescription> target = getTarget(module);
-  if (failed(target) || failed(cut(forward, *target)))
+  if (failed(target) || failed(cut(forward, *shape, *target)))
     return failure();
-  module->setAttr(stagesAttr, Builder(&getContext()).getI64IntegerAttr(stages));
+  Builder builder(&getContext());
+  module->setAttr(stagesAttr, builder.getI64IntegerAttr(stages));
+  if (shape->chunksPerRank > 1)
+    module->setAttr(chunksAttr, builder.getI64IntegerAttr(shape->chunks()));
   return success();
 }

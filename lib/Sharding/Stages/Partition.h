@@ -6,6 +6,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <cstdint>
 
 namespace hone::dist {
@@ -19,6 +21,13 @@ namespace hone::dist {
 llvm::SmallVector<size_t> partitionChain(llvm::ArrayRef<double> seconds,
                                          llvm::ArrayRef<int64_t> bytes,
                                          int64_t parts);
+
+/// Moves the cuts of such a chain until no cut alone shortens the longest
+/// stage, the sum of its parts; among equally long ones the longest part.
+/// `stageOf` says which of `stages` stages a part is of.
+void balanceStages(llvm::MutableArrayRef<size_t> cuts,
+                   llvm::ArrayRef<double> seconds, int64_t stages,
+                   llvm::function_ref<int64_t(int64_t)> stageOf);
 
 } // namespace hone::dist
 

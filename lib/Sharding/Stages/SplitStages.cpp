@@ -37,6 +37,7 @@ static ModuleOp createStage(ModuleOp whole, int64_t stage) {
   auto module = ModuleOp::create(whole.getLoc(), stageName(stage));
   for (NamedAttribute attribute : whole->getAttrs())
     if (attribute.getName() != stagesAttr &&
+        attribute.getName() != chunksAttr &&
         attribute.getName() != scheduleAttr &&
         attribute.getName() != SymbolTable::getSymbolAttrName())
       module->setAttr(attribute.getName(), attribute.getValue());
@@ -79,16 +80,12 @@ LogicalResult DistSplitStages::run() {
         return failure();
       parts.push_back(std::move(*part));
     }
-  FailureOr<Owners> owners = Owners::find(parts.front(), count.getInt());
-  if (failed(owners))
-    return failure();
-
-  if (failed(checkExact(accumulate, *owners)))
-    return failure();
-
   module->setAttr(scheduleAttr, StringAttr::get(&getContext(), schedule));
   FailureOr<pipeline::Schedule> lists = pipeline::readStageSchedule(module);
   if (failed(lists))
+    return failure();
+  FailureOr<Owners> owners = Owners::find(parts.front(), lists->shape);
+  if (failed(owners) || failed(checkExact(accumulate, *owners)))
     return failure();
   SmallVector<pipeline::StageTurns, 0> turns = pipeline::StageTurns::of(*lists);
   BoundaryShardings shardings = findBoundaryShardings(parts.front());
@@ -98,12 +95,14 @@ LogicalResult DistSplitStages::run() {
     made.back()->setAttr(turnsAttr, turns[stage].toAttr(&getContext()));
     for (auto mesh : module.getOps<MeshOp>())
       made.back().push_back(mesh->clone());
-    for (const CutFunction &part : parts) {
-      FailureOr<func::FuncOp> func = slicePart(part, *owners, shardings, stage);
-      if (failed(func))
-        return failure();
-      made.back().push_back(*func);
-    }
+    for (const CutFunction &part : parts)
+      for (const pipeline::ChunkTurns &own : turns[stage].chunks) {
+        FailureOr<func::FuncOp> func =
+            slicePart(part, *owners, shardings, own.chunk.number);
+        if (failed(func))
+          return failure();
+        made.back().push_back(*func);
+      }
     made.back().push_back(sliceUpdate(update, *owners, stage));
   }
   // Each stage has its own.

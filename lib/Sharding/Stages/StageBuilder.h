@@ -13,10 +13,11 @@ namespace hone::dist {
 /// A function of a stage that is being built.
 class StageBuilder {
 public:
-  StageBuilder(mlir::func::FuncOp whole, const Owners &owners, int64_t stage)
+  StageBuilder(mlir::func::FuncOp whole, const Owners &owners, int64_t stage,
+               const llvm::Twine &name)
       : whole(whole), owners(owners), stage(stage),
         builder(whole.getLoc(), whole.getContext()),
-        func(mlir::func::FuncOp::create(whole.getLoc(), whole.getName(),
+        func(mlir::func::FuncOp::create(whole.getLoc(), name.str(),
                                         builder.getFunctionType({}, {}))),
         body(func.addEntryBlock()) {
     builder.setInsertionPointToStart(body);
@@ -45,9 +46,10 @@ public:
   mlir::Value constrain(mlir::Value value, ShardingAttr sharding) {
     return sharding ? builder.create<ConstrainOp>(value, sharding) : value;
   }
-  /// Adds `gradient`, of a parameter of another stage, to the sum of those of
-  /// the micro-batches before.
-  void addGradient(mlir::Value gradient, llvm::StringRef name);
+  /// Adds `gradient`, of parameter `name` of another chunk, to the sum of those
+  /// of the micro-batches before, which is called `sumName`.
+  void addGradient(mlir::Value gradient, llvm::StringRef name,
+                   const llvm::Twine &sumName);
   /// A result that takes the place of an argument.
   void addUpdate(mlir::Value value, mlir::BlockArgument old);
   mlir::func::FuncOp finish();

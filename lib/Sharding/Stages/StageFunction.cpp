@@ -42,7 +42,8 @@ void StageBuilder::addResult(unsigned index) {
   resultAttrs.push_back(attrs.getDictionary(builder.getContext()));
 }
 
-void StageBuilder::addGradient(Value gradient, StringRef name) {
+void StageBuilder::addGradient(Value gradient, StringRef name,
+                               const Twine &sumName) {
   Type type = gradient.getType();
   ShardingAttr sharding;
   for (BlockArgument argument : whole.getArguments())
@@ -51,7 +52,7 @@ void StageBuilder::addGradient(Value gradient, StringRef name) {
       type = argument.getType();
       sharding = annotationOf(argument);
     }
-  BlockArgument sum = addArgument(type, kind::grad, name, sharding);
+  BlockArgument sum = addArgument(type, kind::grad, sumName, sharding);
   if (gradient.getType() != type)
     gradient = builder.create<CastOp>(type, gradient);
   addUpdate(builder.create<AddOp>(sum, gradient), sum);
@@ -87,7 +88,7 @@ static FailureOr<bool> dropAbsent(Operation &op, DenseSet<Value> &absent,
     return true;
   }
   if (!isSum)
-    return op.emitOpError("reads a gradient that another stage computes, "
+    return op.emitOpError("reads a gradient that another chunk computes, "
                           "expected a sum, a cast or a view");
   Value left = op.getOperand(isAbsent(op.getOperand(0)) ? 1 : 0);
   mapping.map(result, mapping.lookup(left));
@@ -97,19 +98,21 @@ static FailureOr<bool> dropAbsent(Operation &op, DenseSet<Value> &absent,
 FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
                                         const Owners &owners,
                                         const BoundaryShardings &shardings,
-                                        int64_t stage) {
-  FailureOr<Slice> slice = findSlice(part, stage);
+                                        int64_t chunk) {
+  FailureOr<Slice> slice = findSlice(part, chunk);
   if (failed(slice))
     return failure();
   func::FuncOp func = part.func;
-  StageBuilder made(func, owners, stage);
+  Chunk name = owners.nameOf(chunk);
+  StageBuilder made(func, owners, owners.stageOf(chunk),
+                    name.function(func.getName()));
   for (BlockArgument argument : func.getArguments())
     if (slice->arguments.contains(argument))
       made.addArgument(argument);
 
-  Value output; // to the next stage
+  Value output; // to the next chunk
   bool turns = false;
-  // Terms of gradients that other stages have, and sums of nothing else: the
+  // Terms of gradients that other chunks have, and sums of nothing else: the
   // owner adds them in its update.
   DenseSet<Value> absent;
   for (Operation &op : func.front().without_terminator()) {
@@ -129,19 +132,19 @@ FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
     Value operand = boundary.getOperand(), result = boundary.getResult();
     if (boundary.getParameter()) {
       if (handsGradient(part, boundary)) {
-        if (to == stage)
+        if (to == chunk)
           absent.insert(result);
       } else if (slice->ops.contains(&op)) {
         made.mapping.map(result, made.mapping.lookup(operand));
       }
-    } else if (from == stage && to > from) {
+    } else if (from == chunk && to > from) {
       output =
           made.constrain(made.mapping.lookup(operand), shardings.lookup(to));
-    } else if (to == stage && from < to) {
-      made.mapping.map(
-          result, made.addArgument(result.getType(), kind::boundary,
-                                   stageName(stage), shardings.lookup(stage)));
-    } else if (to == stage) {
+    } else if (to == chunk && from < to) {
+      made.mapping.map(result,
+                       made.addArgument(result.getType(), kind::boundary,
+                                        name.input(), shardings.lookup(chunk)));
+    } else if (to == chunk) {
       Value gradient = made.builder.create<TurnOp>(output, from);
       made.mapping.map(result,
                        made.constrain(gradient, shardings.lookup(from)));
@@ -150,17 +153,22 @@ FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
   }
   made.builder.setLoc(func.getLoc());
   for (unsigned index = 0; index != func.getNumResults(); ++index)
-    if (part.stageOfResult(index) == stage)
+    if (part.chunkOfResult(index) == chunk)
       made.addResult(index);
-  for (BoundaryOp boundary : boundariesFrom(part, stage)) {
-    if (std::optional<StringRef> name = boundary.getParameter())
-      made.addGradient(made.mapping.lookup(boundary.getOperand()), *name);
+  for (BoundaryOp boundary : boundariesFrom(part, chunk)) {
+    Value operand = made.mapping.lookupOrNull(boundary.getOperand());
+    // Chunks of one stage have a sum each, as stages do: schedules may run them
+    // in any order.
+    if (std::optional<StringRef> weight = boundary.getParameter())
+      made.addGradient(operand, *weight,
+                       name.isStage ? weight->str()
+                                    : name.gradientSum(*weight));
     else if (boundary.getTo() < boundary.getFrom())
-      made.addResult(made.mapping.lookup(boundary.getOperand()), kind::boundary,
-                     stageName(stage), shardings.lookup(stage));
+      made.addResult(operand, kind::boundary, name.input(),
+                     shardings.lookup(chunk));
     else if (!turns)
-      made.addResult(output, kind::boundary, stageName(stage + 1),
-                     shardings.lookup(stage + 1));
+      made.addResult(output, kind::boundary, name.output(),
+                     shardings.lookup(chunk + 1));
   }
   return made.finish();
 }

@@ -1,4 +1,4 @@
-//===- StageSlices.cpp - Which stage computes what ------------------------===//
+//===- StageSlices.cpp - Which chunk computes what ------------------------===//
 
 #include "Sharding/Stages/StageSlices.h"
 
@@ -15,35 +15,35 @@ FailureOr<CutFunction> CutFunction::find(func::FuncOp func) {
     return func.emitError("has no body of one block");
   CutFunction cut(func);
   for (Operation &op : func.front().without_terminator()) {
-    std::optional<int64_t> stage;
+    std::optional<int64_t> chunk;
     if (auto boundary = dyn_cast<BoundaryOp>(op)) {
-      std::optional<int64_t> from = cut.stageOf(boundary.getOperand());
+      std::optional<int64_t> from = cut.chunkOf(boundary.getOperand());
       if (from && *from != int64_t(boundary.getFrom()))
-        return boundary.emitOpError("is from stage ")
-               << int64_t(boundary.getFrom()) << ", but stage " << *from
+        return boundary.emitOpError("is from chunk ")
+               << int64_t(boundary.getFrom()) << ", but chunk " << *from
                << " computes its operand";
-      stage = boundary.getTo();
+      chunk = boundary.getTo();
     } else {
       for (Value operand : op.getOperands()) {
-        std::optional<int64_t> other = cut.stageOf(operand);
-        if (other && stage && *other != *stage)
-          return op.emitOpError("reads values of the stages ")
-                 << *stage << " and " << *other
+        std::optional<int64_t> other = cut.chunkOf(operand);
+        if (other && chunk && *other != *chunk)
+          return op.emitOpError("reads values of the chunks ")
+                 << *chunk << " and " << *other
                  << ", expected a dist.boundary between them";
         if (other)
-          stage = other;
+          chunk = other;
       }
     }
-    if (stage)
+    if (chunk)
       for (Value result : op.getResults())
-        cut.stages[result] = *stage;
+        cut.chunks[result] = *chunk;
   }
   return cut;
 }
 
-std::optional<int64_t> CutFunction::stageOf(Value value) const {
-  auto entry = stages.find(value);
-  if (entry != stages.end())
+std::optional<int64_t> CutFunction::chunkOf(Value value) const {
+  auto entry = chunks.find(value);
+  if (entry != chunks.end())
     return entry->second;
   // No boundary is before it.
   if (origins.of(value) == Origin::Activation && origins.readsInput(value))
@@ -51,7 +51,7 @@ std::optional<int64_t> CutFunction::stageOf(Value value) const {
   return std::nullopt;
 }
 
-/// The first stage that computes something from `value`, which any may compute.
+/// The first chunk that computes something from `value`, which any may compute.
 static std::optional<int64_t> firstReader(const CutFunction &cut, Value value) {
   SmallVector<Value> work = {value};
   DenseSet<Value> seen;
@@ -62,21 +62,21 @@ static std::optional<int64_t> firstReader(const CutFunction &cut, Value value) {
       continue;
     for (Operation *user : next.getUsers())
       for (Value result : user->getResults()) {
-        std::optional<int64_t> stage = cut.stageOf(result);
-        if (!stage)
+        std::optional<int64_t> chunk = cut.chunkOf(result);
+        if (!chunk)
           work.push_back(result);
-        else if (!first || *stage < *first)
-          first = stage;
+        else if (!first || *chunk < *first)
+          first = chunk;
       }
   }
   return first;
 }
 
-int64_t CutFunction::stageOfResult(unsigned index) const {
+int64_t CutFunction::chunkOfResult(unsigned index) const {
   func::FuncOp whole = func;
   Value value = whole.front().getTerminator()->getOperand(index);
-  if (std::optional<int64_t> stage = stageOf(value))
-    return *stage;
+  if (std::optional<int64_t> chunk = chunkOf(value))
+    return *chunk;
   // A check of ids: who reads the ids has them.
   SmallVector<Value> work = {value};
   DenseSet<Value> seen;
@@ -108,7 +108,7 @@ bool dist::handsGradient(const CutFunction &part, BoundaryOp boundary) {
          part.origins.of(boundary.getOperand()) != Origin::Weight;
 }
 
-LogicalResult Slice::add(const CutFunction &part, Value value, int64_t stage) {
+LogicalResult Slice::add(const CutFunction &part, Value value, int64_t chunk) {
   SmallVector<Value> work = {value};
   while (!work.empty()) {
     Value next = work.pop_back_val();
@@ -117,10 +117,10 @@ LogicalResult Slice::add(const CutFunction &part, Value value, int64_t stage) {
       arguments.insert(next);
       continue;
     }
-    std::optional<int64_t> where = part.stageOf(next);
-    if (where && *where != stage)
-      return op->emitOpError("is of stage ")
-             << *where << " and read by stage " << stage
+    std::optional<int64_t> where = part.chunkOf(next);
+    if (where && *where != chunk)
+      return op->emitOpError("is of chunk ")
+             << *where << " and read by chunk " << chunk
              << ", expected a dist.boundary between them";
     if (!ops.insert(op).second)
       continue;
@@ -134,27 +134,27 @@ LogicalResult Slice::add(const CutFunction &part, Value value, int64_t stage) {
 }
 
 SmallVector<BoundaryOp> dist::boundariesFrom(const CutFunction &part,
-                                             int64_t stage) {
+                                             int64_t chunk) {
   SmallVector<BoundaryOp> found;
   func::FuncOp func = part.func;
   for (auto boundary : func.front().getOps<BoundaryOp>())
-    if (int64_t(boundary.getFrom()) == stage &&
+    if (int64_t(boundary.getFrom()) == chunk &&
         (!boundary.getParameter() || handsGradient(part, boundary)))
       found.push_back(boundary);
   return found;
 }
 
-FailureOr<Slice> dist::findSlice(const CutFunction &part, int64_t stage) {
+FailureOr<Slice> dist::findSlice(const CutFunction &part, int64_t chunk) {
   Slice slice;
   func::FuncOp func = part.func;
-  for (BoundaryOp boundary : boundariesFrom(part, stage))
-    if (failed(slice.add(part, boundary.getOperand(), stage)))
+  for (BoundaryOp boundary : boundariesFrom(part, chunk))
+    if (failed(slice.add(part, boundary.getOperand(), chunk)))
       return failure();
   Operation *end = func.front().getTerminator();
   for (unsigned index = 0; index != end->getNumOperands(); ++index) {
-    if (part.stageOfResult(index) != stage)
+    if (part.chunkOfResult(index) != chunk)
       continue;
-    if (failed(slice.add(part, end->getOperand(index), stage)))
+    if (failed(slice.add(part, end->getOperand(index), chunk)))
       return failure();
     if (auto donor =
             func.getResultAttrOfType<IntegerAttr>(index, attr::donates))
@@ -188,9 +188,10 @@ BoundaryShardings dist::findBoundaryShardings(const CutFunction &accumulate) {
 // Owners
 //===----------------------------------------------------------------------===//
 
-FailureOr<Owners> Owners::find(const CutFunction &accumulate, int64_t stages) {
+FailureOr<Owners> Owners::find(const CutFunction &accumulate,
+                               const pipeline::Shape &shape) {
   Owners found;
-  found.count = stages;
+  found.shape = shape;
   func::FuncOp func = accumulate.func;
   for (auto boundary : func.front().getOps<BoundaryOp>()) {
     if (!boundary.getParameter() || handsGradient(accumulate, boundary))
@@ -203,8 +204,8 @@ FailureOr<Owners> Owners::find(const CutFunction &accumulate, int64_t stages) {
     llvm::sort(entry.second);
     entry.second.erase(llvm::unique(entry.second), entry.second.end());
   }
-  for (int64_t stage = 0; stage != stages; ++stage) {
-    FailureOr<Slice> slice = findSlice(accumulate, stage);
+  for (int64_t chunk = 0; chunk != shape.chunks(); ++chunk) {
+    FailureOr<Slice> slice = findSlice(accumulate, chunk);
     if (failed(slice))
       return failure();
     for (BlockArgument argument : func.getArguments()) {
@@ -215,12 +216,12 @@ FailureOr<Owners> Owners::find(const CutFunction &accumulate, int64_t stages) {
           !llvm::is_contained({kind::param, kind::workingCopy, kind::buffer},
                               kind))
         continue;
-      auto [owner, isNew] = found.owners.try_emplace(name, stage);
-      if (kind != kind::buffer && owner->second != stage &&
-          !llvm::is_contained(found.borrowersOf(name), stage))
+      auto [owner, isNew] = found.owners.try_emplace(name, chunk);
+      if (kind != kind::buffer && owner->second != chunk &&
+          !llvm::is_contained(found.borrowersOf(name), chunk))
         return func.emitError("parameter '")
-               << name << "' is read by the stages " << owner->second << " and "
-               << stage << ", expected a dist.boundary between them";
+               << name << "' is read by the chunks " << owner->second << " and "
+               << chunk << ", expected a dist.boundary between them";
     }
   }
   return found;
@@ -230,7 +231,7 @@ std::optional<int64_t> Owners::ownerOf(StringRef name) const {
   auto entry = owners.find(name);
   if (entry == owners.end())
     return std::nullopt;
-  return entry->second;
+  return stageOf(entry->second);
 }
 
 ArrayRef<int64_t> Owners::borrowersOf(StringRef name) const {

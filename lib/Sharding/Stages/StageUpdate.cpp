@@ -132,7 +132,7 @@ static DenseSet<Operation *> opsBefore(ArrayRef<GlobalNormOp> norms,
 
 func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
                                int64_t stage) {
-  StageBuilder made(update, owners, stage);
+  StageBuilder made(update, owners, stage, update.getName());
   Operation *end = update.front().getTerminator();
   SmallVector<unsigned> own;
   SmallVector<Value> work;
@@ -166,7 +166,7 @@ func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
   for (BlockArgument argument : update.getArguments())
     if (arguments.contains(argument))
       made.addArgument(argument);
-  // Gradients of a weight that other stages read too.
+  // Gradients of a weight that other chunks read too.
   for (BlockArgument argument : update.getArguments()) {
     unsigned index = argument.getArgNumber();
     StringRef name = argString(update, index, attr::fqn);
@@ -176,7 +176,7 @@ func::FuncOp dist::sliceUpdate(func::FuncOp update, const Owners &owners,
     Value sum = made.mapping.lookup(argument);
     for (int64_t borrower : owners.borrowersOf(name)) {
       Value term = made.addArgument(argument.getType(), kind::grad,
-                                    stageName(borrower) + "." + name,
+                                    owners.nameOf(borrower).gradientSum(name),
                                     annotationOf(argument));
       sum = made.builder.create<AddOp>(sum, term);
     }

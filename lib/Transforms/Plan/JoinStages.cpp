@@ -19,6 +19,7 @@ using namespace hone;
 using namespace hone::plan;
 using pipeline::ChunkWindows;
 using pipeline::Schedule;
+using pipeline::Shape;
 using pipeline::SharedWeight;
 using pipeline::StageAction;
 using pipeline::WindowClass;
@@ -27,8 +28,7 @@ namespace {
 /// A stage: its planned program, and what its lists depend on.
 class Stage {
 public:
-  Stage(ProgramOp program, int number, int stages)
-      : number(number), stages(stages), op(program) {
+  Stage(ProgramOp program, int number) : number(number), op(program) {
     for (auto argument : program.getOps<ArgumentOp>())
       arguments.insert({{argument.getKind(), argument.getFqn()}, argument});
   }
@@ -40,18 +40,20 @@ public:
     return dyn_cast_or_null<FunctionOp>(SymbolTable::lookupSymbolIn(op, name));
   }
   ProgramOp program() const { return op; }
-  bool isFirst() const { return number == 0; }
-  bool isLast() const { return number + 1 == stages; }
   InFlightDiagnostic error() const {
     return program().emitError() << "stage " << number << " ";
   }
 
-  LogicalResult checkBoundaries() const;
+  LogicalResult checkBoundaries(const Shape &shape, int chunk) const;
   LogicalResult checkFunctions(const Schedule &schedule) const;
-  ChunkWindows windows(const Schedule &schedule) const;
+  /// Of one of its chunks.
+  ChunkWindows windows(const Schedule &schedule, int chunk) const;
+  pipeline::ChunkFacts &factsOf(const Shape &shape, int chunk) {
+    return facts.chunks[chunk / shape.ranks];
+  }
   void write(StringRef list, ArrayRef<StageAction> actions) const;
 
-  int number, stages;
+  int number;
   pipeline::StageFacts facts;
 
 private:
@@ -61,6 +63,7 @@ private:
     return argument ? int(argument.getWindow()) : 0;
   }
   bool uses(FunctionOp function, ArgumentOp argument) const;
+  bool isSavedBy(dist::Chunk chunk, ArgumentOp argument) const;
 
   DenseMap<std::pair<StringRef, StringRef>, ArgumentOp> arguments;
 };
@@ -76,30 +79,41 @@ bool Stage::uses(FunctionOp function, ArgumentOp argument) const {
   });
 }
 
+/// Whether a function of `chunk` reads or writes `argument`, of kind saved.
+bool Stage::isSavedBy(dist::Chunk chunk, ArgumentOp argument) const {
+  return llvm::any_of(program().getOps<FunctionOp>(), [&](FunctionOp function) {
+    StringRef name = dist::functionWithoutChunk(function.getSymName());
+    return chunk.function(name) == function.getSymName() &&
+           uses(function, argument);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // What a stage must have
 //===----------------------------------------------------------------------===//
 
-LogicalResult Stage::checkBoundaries() const {
+LogicalResult Stage::checkBoundaries(const Shape &shape, int chunk) const {
+  dist::Chunk name = pipeline::nameChunk(shape, chunk);
   auto expect = [&](const std::string &fqn) -> LogicalResult {
     if (find(kind::boundary, fqn))
       return success();
     return error() << "has no argument '" << fqn << "' of kind "
                    << kind::boundary;
   };
-  if (!isFirst() && (failed(expect(dist::stageName(number))) ||
-                     failed(expect(dist::gradientName(number)))))
+  if (shape.contains(chunk - 1) &&
+      (failed(expect(name.input())) || failed(expect(name.inputGradient()))))
     return failure();
-  if (isLast())
+  if (!shape.contains(chunk + 1))
     return success();
-  return failure(failed(expect(dist::stageName(number + 1))) ||
-                 failed(expect(dist::gradientName(number + 1))));
+  return failure(failed(expect(name.output())) ||
+                 failed(expect(name.outputGradient())));
 }
 
-/// Both ends of a message have one type.
-static LogicalResult checkBetween(const Stage &stage, const Stage &next) {
-  for (const std::string &fqn :
-       {dist::stageName(next.number), dist::gradientName(next.number)}) {
+/// Both ends of a message have one type: `chunk` is of `next`, the one before
+/// it of `stage`.
+static LogicalResult checkBetween(const Stage &stage, const Stage &next,
+                                  dist::Chunk chunk) {
+  for (const std::string &fqn : {chunk.input(), chunk.inputGradient()}) {
     Type sent = stage.find(kind::boundary, fqn).getType();
     Type received = next.find(kind::boundary, fqn).getType();
     if (sent != received)
@@ -111,10 +125,7 @@ static LogicalResult checkBetween(const Stage &stage, const Stage &next) {
 }
 
 LogicalResult Stage::checkFunctions(const Schedule &schedule) const {
-  if (facts.joinsParts && !isLast())
-    return error() << "has @accumulate, expected its forward and backward part "
-                      "as two functions: only the last stage needs nothing of "
-                      "another between them";
+  const Shape &shape = schedule.shape;
   auto expect = [&](StringRef name, StringRef reader) -> LogicalResult {
     if (findFunction(name))
       return success();
@@ -124,9 +135,11 @@ LogicalResult Stage::checkFunctions(const Schedule &schedule) const {
   for (const pipeline::Action &action : schedule.ranks[number]) {
     if (pipeline::isTransfer(action.kind))
       continue;
-    StringRef name = pipeline::functionOf(action.kind, facts.joinsParts);
+    StringRef name = pipeline::functionOf(
+        action.kind, facts.chunks[action.chunk / shape.ranks].joinsParts);
     if (!name.empty() &&
-        failed(expect(name, "schedule '" + schedule.name + "'")))
+        failed(expect(pipeline::nameChunk(shape, action.chunk).function(name),
+                      "schedule '" + schedule.name + "'")))
       return failure();
   }
   return expect("update", "a step");
@@ -138,18 +151,19 @@ LogicalResult Stage::checkFunctions(const Schedule &schedule) const {
 
 /// As the arguments have them. What is saved by @forward is of class Saved,
 /// other values are those that @backward_input keeps for @backward_weight.
-ChunkWindows Stage::windows(const Schedule &schedule) const {
+ChunkWindows Stage::windows(const Schedule &schedule, int chunk) const {
+  dist::Chunk name = pipeline::nameChunk(schedule.shape, chunk);
   ChunkWindows windows;
-  windows[WindowClass::ActivationIn] = windowOf(dist::stageName(number));
-  windows[WindowClass::GradientOut] = windowOf(dist::gradientName(number));
-  windows[WindowClass::ActivationOut] = windowOf(dist::stageName(number + 1));
-  windows[WindowClass::GradientIn] = windowOf(dist::gradientName(number + 1));
+  windows[WindowClass::ActivationIn] = windowOf(name.input());
+  windows[WindowClass::GradientOut] = windowOf(name.inputGradient());
+  windows[WindowClass::ActivationOut] = windowOf(name.output());
+  windows[WindowClass::GradientIn] = windowOf(name.outputGradient());
   // Where nothing is saved, nothing is written over.
   for (WindowClass window : {WindowClass::Saved, WindowClass::Grads})
     windows[window] = schedule.shape.microBatches;
-  FunctionOp forward = findFunction("forward");
+  FunctionOp forward = findFunction(name.function("forward"));
   for (auto argument : program().getOps<ArgumentOp>()) {
-    if (argument.getKind() != kind::saved)
+    if (argument.getKind() != kind::saved || !isSavedBy(name, argument))
       continue;
     bool isOfForward = !forward || uses(forward, argument);
     int &count = windows[isOfForward ? WindowClass::Saved : WindowClass::Grads];
@@ -167,7 +181,8 @@ namespace {
 /// gradients one name.
 class WeightLender {
 public:
-  explicit WeightLender(MutableArrayRef<Stage> stages) : stages(stages) {}
+  WeightLender(MutableArrayRef<Stage> stages, const Shape &shape)
+      : stages(stages), shape(shape) {}
 
   LogicalResult run() {
     for (Stage &stage : stages)
@@ -183,8 +198,12 @@ private:
   LogicalResult lend(ArgumentOp copy, Stage &borrower);
   FailureOr<StringRef> findSource(ArgumentOp copy, const Stage &owner,
                                   const Stage &borrower) const;
+  FailureOr<std::string> findSum(StringRef weight, const Stage &owner,
+                                 const Stage &borrower,
+                                 dist::Chunk chunk) const;
 
   MutableArrayRef<Stage> stages;
+  const Shape &shape;
 };
 } // namespace
 
@@ -202,6 +221,32 @@ FailureOr<StringRef> WeightLender::findSource(ArgumentOp copy,
                           << "working copy in stage " << owner.number;
 }
 
+/// Gives the sum of the gradients that `chunk` of `borrower` adds up the name
+/// that the owner has for it; "" where neither has one.
+FailureOr<std::string> WeightLender::findSum(StringRef weight,
+                                             const Stage &owner,
+                                             const Stage &borrower,
+                                             dist::Chunk chunk) const {
+  std::string name = chunk.gradientSum(weight);
+  ArgumentOp sum = owner.find(kind::grad, name);
+  ArgumentOp own =
+      borrower.find(kind::grad, chunk.isStage ? weight : StringRef(name));
+  if (!sum != !own)
+    return borrower.error()
+           << (own ? "has gradients of '" : "has no gradients of '") << weight
+           << "', unlike stage " << owner.number << ", which "
+           << (sum ? "receives" : "does not receive") << " them as '" << name
+           << "'";
+  if (!own)
+    return std::string();
+  if (own.getType() != sum.getType())
+    return borrower.error() << "has gradients of '" << weight << "' of type "
+                            << own.getType() << ", expected " << sum.getType()
+                            << " as '" << name << "' of stage " << owner.number;
+  own.setFqn(name); // both ends of a message call it alike
+  return name;
+}
+
 /// A weight that is not trained stays as the runtime has filled it.
 LogicalResult WeightLender::lend(ArgumentOp copy, Stage &borrower) {
   StringRef weight = copy.getFqn();
@@ -211,30 +256,25 @@ LogicalResult WeightLender::lend(ArgumentOp copy, Stage &borrower) {
   if (owner == stages.end())
     return borrower.error() << "has a working copy of '" << weight
                             << "', which no stage has as a parameter";
-  std::string name = pipeline::gradientSumName(borrower.number, weight);
-  ArgumentOp sum = owner->find(kind::grad, name);
-  ArgumentOp own = borrower.find(kind::grad, weight);
-  if (!sum != !own)
-    return borrower.error()
-           << (own ? "has gradients of '" : "has no gradients of '") << weight
-           << "', unlike stage " << owner->number << ", which "
-           << (sum ? "receives" : "does not receive") << " them as '" << name
-           << "'";
-  if (own && own.getType() != sum.getType())
-    return borrower.error()
-           << "has gradients of '" << weight << "' of type " << own.getType()
-           << ", expected " << sum.getType() << " as '" << name << "' of stage "
-           << owner->number;
+  std::vector<std::string> sums;
+  for (int index = 0; index != shape.chunksPerRank; ++index) {
+    FailureOr<std::string> sum = findSum(
+        weight, *owner, borrower,
+        pipeline::nameChunk(shape, shape.chunkOf(borrower.number, index)));
+    if (failed(sum))
+      return failure();
+    if (!sum->empty())
+      sums.push_back(std::move(*sum));
+  }
   FailureOr<StringRef> source = findSource(copy, *owner, borrower);
   if (failed(source))
     return failure();
   if (!owner->find(kind::grad, weight))
     return success();
-  owner->facts.lent.push_back({weight.str(), borrower.number, source->str()});
+  owner->facts.lent.push_back(
+      {weight.str(), borrower.number, source->str(), sums});
   borrower.facts.borrowed.push_back(
-      {weight.str(), owner->number, kind::workingCopy.str()});
-  if (own)
-    own.setFqn(name); // both ends of a message call it alike
+      {weight.str(), owner->number, kind::workingCopy.str(), sums});
   return success();
 }
 
@@ -275,9 +315,11 @@ struct JoinStages : hone::impl::JoinStagesBase<JoinStages> {
   }
 
   LogicalResult collect();
+  LogicalResult findFacts(Stage &stage, const Shape &shape);
+  LogicalResult connect(const Shape &shape);
   LogicalResult checkMesh(dist::MeshOp mesh);
   FailureOr<ProgramOp> findProgram(ModuleOp module);
-  FailureOr<Schedule> makeSchedule();
+  LogicalResult joinParts(Schedule &schedule);
   LogicalResult checkWindows(const Schedule &schedule);
   LogicalResult writeLists();
   void move();
@@ -320,7 +362,6 @@ LogicalResult JoinStages::checkMesh(dist::MeshOp own) {
 }
 
 LogicalResult JoinStages::collect() {
-  int count = int(modules.size());
   for (auto [number, module] : llvm::enumerate(modules)) {
     auto stage = module->getAttrOfType<IntegerAttr>(dist::stageAttr);
     if (stage.getInt() != int64_t(number))
@@ -334,48 +375,77 @@ LogicalResult JoinStages::collect() {
       return module.emitError("has no dist.mesh, or several");
     if (failed(checkMesh(*meshes.begin())))
       return failure();
-    stages.emplace_back(*program, int(number), count);
+    stages.emplace_back(*program, int(number));
   }
-  for (Stage &stage : stages) {
-    stage.facts.joinsParts = bool(stage.findFunction("accumulate"));
-    stage.facts.evaluates = bool(stage.findFunction("evaluate"));
-    if (stage.facts.evaluates != stages.front().facts.evaluates)
-      return stage.error() << "has " << (stage.facts.evaluates ? "a" : "no")
-                           << " function @evaluate, unlike stage 0";
-    if (failed(stage.checkBoundaries()))
+  return success();
+}
+/// Only the last chunk needs nothing of another between its two parts.
+LogicalResult JoinStages::findFacts(Stage &stage, const Shape &shape) {
+  bool evaluatesAll = true;
+  stage.facts.evaluates = false;
+  for (int index = 0; index != shape.chunksPerRank; ++index) {
+    int chunk = shape.chunkOf(stage.number, index);
+    dist::Chunk name = pipeline::nameChunk(shape, chunk);
+    bool evaluates = bool(stage.findFunction(name.function("evaluate")));
+    stage.facts.evaluates |= evaluates;
+    evaluatesAll &= evaluates;
+    pipeline::ChunkFacts &facts = stage.facts.chunks.emplace_back();
+    std::string whole = name.function("accumulate");
+    facts.joinsParts = bool(stage.findFunction(whole));
+    if (facts.joinsParts && shape.contains(chunk + 1))
+      return stage.error()
+             << "has @" << whole
+             << ", expected its forward and backward part as two functions: "
+                "only the last "
+             << (name.isStage ? "stage" : "chunk")
+             << " needs nothing of another between them";
+    if (failed(stage.checkBoundaries(shape, chunk)))
       return failure();
   }
-  for (int number = 0; number + 1 < count; ++number)
-    if (failed(checkBetween(stages[number], stages[number + 1])))
-      return failure();
-  return WeightLender(stages).run();
+  if (stage.facts.evaluates != evaluatesAll)
+    return stage.error() << "has a function @evaluate for some of its chunks, "
+                            "expected one for each, or none";
+  if (stage.facts.evaluates != stages.front().facts.evaluates)
+    return stage.error() << "has " << (evaluatesAll ? "a" : "no")
+                         << " function @evaluate, unlike stage 0";
+  return success();
 }
 
-FailureOr<Schedule> JoinStages::makeSchedule() {
-  FailureOr<Schedule> schedule = pipeline::readStageSchedule(getOperation());
-  if (failed(schedule))
-    return failure();
-  if (size_t expected = schedule->ranks.size(); stages.size() != expected)
-    return getOperation().emitError()
-           << "has " << stages.size() << " stages, expected " << expected
-           << " as " << dist::stagesAttr << " says";
-  Stage &last = stages.back();
-  if (last.facts.joinsParts) {
-    bool receivesEarly = last.windows(*schedule)[WindowClass::ActivationIn] > 1;
-    if (llvm::Error error =
-            pipeline::joinParts(*schedule, last.number, receivesEarly))
-      return getOperation().emitError(llvm::toString(std::move(error)));
-  }
-  return schedule;
+/// What stages hand each other.
+LogicalResult JoinStages::connect(const Shape &shape) {
+  for (Stage &stage : stages)
+    if (failed(findFacts(stage, shape)))
+      return failure();
+  for (int chunk = 1; chunk != shape.chunks(); ++chunk)
+    if (failed(checkBetween(stages[shape.rankOf(chunk - 1)],
+                            stages[shape.rankOf(chunk)],
+                            pipeline::nameChunk(shape, chunk))))
+      return failure();
+  return WeightLender(stages, shape).run();
+}
+
+LogicalResult JoinStages::joinParts(Schedule &schedule) {
+  int chunk = schedule.shape.chunks() - 1;
+  Stage &last = stages[schedule.shape.rankOf(chunk)];
+  if (!last.factsOf(schedule.shape, chunk).joinsParts)
+    return success();
+  bool receivesEarly =
+      last.windows(schedule, chunk)[WindowClass::ActivationIn] > 1;
+  if (llvm::Error error = pipeline::joinParts(schedule, receivesEarly))
+    return getOperation().emitError(llvm::toString(std::move(error)));
+  return success();
 }
 
 /// The arguments have as many instances as the schedule needs.
 LogicalResult JoinStages::checkWindows(const Schedule &schedule) {
+  const Shape &shape = schedule.shape;
   std::vector<ChunkWindows> windows;
-  for (Stage &stage : stages) {
-    windows.push_back(stage.windows(schedule));
-    stage.facts.activationsOut = windows.back()[WindowClass::ActivationOut];
-    stage.facts.gradientsOut = windows.back()[WindowClass::GradientOut];
+  for (int chunk = 0; chunk != shape.chunks(); ++chunk) {
+    Stage &stage = stages[shape.rankOf(chunk)];
+    windows.push_back(stage.windows(schedule, chunk));
+    pipeline::ChunkFacts &facts = stage.factsOf(shape, chunk);
+    facts.activationsOut = windows.back()[WindowClass::ActivationOut];
+    facts.gradientsOut = windows.back()[WindowClass::GradientOut];
   }
   std::optional<pipeline::Violation> violation =
       pipeline::checkSchedule(schedule, windows);
@@ -387,8 +457,14 @@ LogicalResult JoinStages::checkWindows(const Schedule &schedule) {
 }
 
 LogicalResult JoinStages::writeLists() {
-  FailureOr<Schedule> schedule = makeSchedule();
+  FailureOr<Schedule> schedule = pipeline::readStageSchedule(getOperation());
   if (failed(schedule))
+    return failure();
+  if (size_t expected = schedule->ranks.size(); stages.size() != expected)
+    return getOperation().emitError()
+           << "has " << stages.size() << " stages, expected " << expected
+           << " as " << dist::stagesAttr << " says";
+  if (failed(connect(schedule->shape)) || failed(joinParts(*schedule)))
     return failure();
   for (const Stage &stage : stages)
     if (failed(stage.checkFunctions(*schedule)))
@@ -400,7 +476,7 @@ LogicalResult JoinStages::writeLists() {
                 pipeline::listStep(*schedule, stage.number, stage.facts));
     if (stage.facts.evaluates)
       stage.write("evaluate", pipeline::listEvaluation(
-                                  stage.number, stage.stages, stage.facts));
+                                  schedule->shape, stage.number, stage.facts));
   }
   return success();
 }

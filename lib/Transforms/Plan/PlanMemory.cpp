@@ -223,10 +223,12 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
 
 SmallVector<func::FuncOp> hone::programFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> funcs;
+  // Of a stage with several chunks, there is one for each.
   auto add = [&](ArrayRef<StringRef> names) {
     for (StringRef name : names)
-      if (auto func = module.lookupSymbol<func::FuncOp>(name))
-        funcs.push_back(func);
+      for (auto func : module.getOps<func::FuncOp>())
+        if (dist::functionWithoutChunk(func.getSymName()) == name)
+          funcs.push_back(func);
   };
   add({"step", "accumulate"});
   // What @accumulate of a stage became; elsewhere @forward is a package's.

@@ -15,6 +15,7 @@
 #include "hone/Transforms/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace hone {
@@ -145,10 +146,10 @@ void Part::cloneInGroup(Operation &op) {
 }
 
 namespace {
-/// Splits @accumulate of one stage.
+/// Splits @accumulate of one chunk.
 class Splitter {
 public:
-  Splitter(func::FuncOp func, const pipeline::StageTurns &turns)
+  Splitter(func::FuncOp func, const pipeline::ChunkTurns &turns)
       : func(func), turns(turns), windows(turns.windows) {}
 
   /// The functions in the order in which they run.
@@ -179,17 +180,17 @@ private:
   }
 
   func::FuncOp func;
-  const pipeline::StageTurns turns;
+  const pipeline::ChunkTurns turns;
   const pipeline::ChunkWindows &windows;
-  const std::string input = dist::stageName(turns.stage),
-                    inputGradient = dist::gradientName(turns.stage),
-                    output = dist::stageName(turns.stage + 1),
-                    outputGradient = dist::gradientName(turns.stage + 1);
+  const std::string input = turns.chunk.input(),
+                    inputGradient = turns.chunk.inputGradient(),
+                    output = turns.chunk.output(),
+                    outputGradient = turns.chunk.outputGradient();
   std::vector<Part> parts;
   std::array<size_t, 3> partIndex = {};
   /// Of ops that are not Role::BackwardInput.
   DenseMap<Operation *, Role> roles;
-  /// The group that hands the output on; null in the last stage.
+  /// The group that hands the output on; null in the last chunk.
   FusedOp turn;
   /// Values that one part keeps for others, with the state that they are.
   llvm::MapVector<Value, DictionaryAttr> kept;
@@ -350,7 +351,8 @@ void Splitter::read(Value value, Role reader) {
   if (!state) {
     bool isForward = roleOf(op) == Role::Forward;
     state = describeState(
-        kind::saved, "saved." + Twine(kept.size() - 1),
+        kind::saved,
+        turns.chunk.function("saved") + "." + Twine(kept.size() - 1),
         windows[isForward ? WindowClass::Saved : WindowClass::Grads]);
     partOf(roleOf(op)).addState(value, state);
   }
@@ -408,7 +410,7 @@ SmallVector<func::FuncOp> Splitter::run() {
     findEarlySums();
   }
   for (StringRef name : turns.functions())
-    parts.emplace_back(func, name);
+    parts.emplace_back(func, turns.chunk.function(name));
   size_t last = parts.size() - 1;
   partIndex[size_t(Role::BackwardWeight)] = last;
   partIndex[size_t(Role::BackwardInput)] = turns.turnsAtOnce ? 0 : 1;
@@ -451,30 +453,45 @@ SmallVector<func::FuncOp> Splitter::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The instances of boundary `name` in the functions of the step.
-static int64_t findInstances(ArrayRef<func::FuncOp> funcs, StringRef name) {
-  for (func::FuncOp func : funcs)
-    for (unsigned index = 0; index != func.getNumArguments(); ++index)
-      if (argString(func, index, attr::kind) == kind::boundary &&
-          argString(func, index, attr::fqn) == name)
-        return func.getArgAttrOfType<IntegerAttr>(index, dist::windowAttr)
-            .getInt();
-  return 1;
+namespace {
+struct SplitTurns : hone::impl::SplitTurnsBase<SplitTurns> {
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(dist::stageAttr))
+      return markAllAnalysesPreserved();
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run();
+  LogicalResult split(const pipeline::ChunkTurns &turns);
+  void splitEvaluate(func::FuncOp func, dist::Chunk chunk);
+
+  /// Those of the boundaries, by name.
+  llvm::StringMap<int64_t> instances;
+};
+} // namespace
+
+/// Calls `body` with the index and the name of each argument of `func` that is
+/// a boundary.
+static void forEachBoundary(func::FuncOp func,
+                            function_ref<void(unsigned, StringRef)> body) {
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    if (argString(func, index, attr::kind) == kind::boundary)
+      body(index, argString(func, index, attr::fqn));
 }
 
 /// @evaluate, which runs once at a time, uses the boundaries of the step.
-static void splitEvaluate(func::FuncOp func, ArrayRef<func::FuncOp> step,
-                          int64_t stage) {
+void SplitTurns::splitEvaluate(func::FuncOp func, dist::Chunk chunk) {
   auto describeBoundary = [&](const std::string &name) {
     return describe(func.getContext(), kind::boundary, name,
-                    findInstances(step, name));
+                    std::max<int64_t>(instances.lookup(name), 1));
   };
-  for (unsigned index = 0; index != func.getNumArguments(); ++index)
-    if (argString(func, index, attr::kind) == kind::boundary)
-      func.setArgAttrs(index, describeBoundary(dist::stageName(stage)));
+  forEachBoundary(func, [&](unsigned index, StringRef) {
+    func.setArgAttrs(index, describeBoundary(chunk.input()));
+  });
   for (unsigned index = 0; index != func.getNumResults(); ++index)
     if (resultString(func, index, attr::kind) == kind::boundary) {
-      DictionaryAttr attrs = describeBoundary(dist::stageName(stage + 1));
+      DictionaryAttr attrs = describeBoundary(chunk.output());
       unsigned argument = func.getNumArguments();
       func.insertArgument(argument, func.getResultTypes()[index], attrs,
                           func.getLoc());
@@ -482,31 +499,50 @@ static void splitEvaluate(func::FuncOp func, ArrayRef<func::FuncOp> step,
     }
 }
 
-SmallVector<func::FuncOp> hone::splitTurns(func::FuncOp accumulate,
-                                           const pipeline::StageTurns &turns) {
-  return Splitter(accumulate, turns).run();
+LogicalResult SplitTurns::split(const pipeline::ChunkTurns &turns) {
+  ModuleOp module = getOperation();
+  std::string name = turns.chunk.function("accumulate");
+  auto whole = module.lookupSymbol<func::FuncOp>(name);
+  if (!whole)
+    return module.emitError("has no function @") << name;
+  llvm::StringMap<int64_t> ofChunk; // all its functions have the same
+  for (func::FuncOp func : splitTurns(whole, turns)) {
+    module.insert(whole, func);
+    forEachBoundary(func, [&](unsigned index, StringRef boundary) {
+      ofChunk[boundary] =
+          func.getArgAttrOfType<IntegerAttr>(index, dist::windowAttr).getInt();
+    });
+  }
+  for (const auto &[boundary, count] : ofChunk)
+    instances[boundary] += count;
+  whole.erase();
+  return success();
 }
 
-namespace {
-struct SplitTurns : hone::impl::SplitTurnsBase<SplitTurns> {
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    if (!module->hasAttr(dist::stageAttr))
-      return markAllAnalysesPreserved();
-    FailureOr<pipeline::StageTurns> turns = pipeline::StageTurns::read(module);
-    if (failed(turns))
-      return signalPassFailure();
-    auto whole = module.lookupSymbol<func::FuncOp>("accumulate");
-    if (!whole) {
-      module.emitError("has no function @accumulate");
-      return signalPassFailure();
-    }
-    SmallVector<func::FuncOp> step = splitTurns(whole, *turns);
-    for (func::FuncOp func : step)
-      module.insert(whole, func);
-    whole.erase();
-    if (auto evaluate = module.lookupSymbol<func::FuncOp>("evaluate"))
-      splitEvaluate(evaluate, step, turns->stage);
-  }
-};
-} // namespace
+LogicalResult SplitTurns::run() {
+  ModuleOp module = getOperation();
+  instances.clear();
+  FailureOr<pipeline::StageTurns> turns = pipeline::StageTurns::read(module);
+  if (failed(turns))
+    return failure();
+  for (const pipeline::ChunkTurns &own : turns->chunks)
+    if (failed(split(own)))
+      return failure();
+  // What one chunk hands another of its stage is of both.
+  for (auto func : module.getOps<func::FuncOp>())
+    forEachBoundary(func, [&](unsigned index, StringRef boundary) {
+      if (func.getArgAttr(index, dist::windowAttr))
+        func.setArgAttrs(index, describe(&getContext(), kind::boundary,
+                                         boundary, instances.lookup(boundary)));
+    });
+  for (const pipeline::ChunkTurns &own : turns->chunks)
+    if (auto evaluate =
+            module.lookupSymbol<func::FuncOp>(own.chunk.function("evaluate")))
+      splitEvaluate(evaluate, own.chunk);
+  return success();
+}
+
+SmallVector<func::FuncOp> hone::splitTurns(func::FuncOp accumulate,
+                                           const pipeline::ChunkTurns &turns) {
+  return Splitter(accumulate, turns).run();
+}

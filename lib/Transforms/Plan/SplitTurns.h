@@ -9,10 +9,12 @@
 
 namespace hone {
 
-/// What @accumulate of a stage becomes (hone-split-turns), in the order in
-/// which it runs. The caller owns the functions.
+/// What @accumulate of a chunk becomes (hone-split-turns), in the order in
+/// which it runs. The caller owns the functions. `dist.window` of a boundary
+/// between two chunks of one stage is what this one needs of it, perhaps 0: the
+/// boundary has as many instances as both need together.
 llvm::SmallVector<mlir::func::FuncOp>
-splitTurns(mlir::func::FuncOp accumulate, const pipeline::StageTurns &turns);
+splitTurns(mlir::func::FuncOp accumulate, const pipeline::ChunkTurns &turns);
 
 } // namespace hone
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepChain.h"
+#include "ChunkBudget.h"
 
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Recompute/ForwardPart.h"
@@ -30,176 +30,6 @@ using namespace hone;
 constexpr int maxCurvePoints = 32;
 
 //===----------------------------------------------------------------------===//
-// The search
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A schedule and the bytes of temporaries that it takes.
-struct Measured {
-  ChainSchedule schedule;
-  int64_t bytes;
-};
-
-/// Looks for the fastest schedule whose temporaries fit into `limit` bytes.
-class Search {
-public:
-  /// Notes in `bounds` whether it met that of trials.
-  Search(StepChain &chain, int64_t limit, CheckpointSearch &bounds);
-
-  /// The fastest that fits, of those that were measured; none where no plan
-  /// fits. A plan that cannot be made is a reported error.
-  FailureOr<std::optional<Measured>> run();
-  /// The least temporaries that any of the schedules takes which `run` falls
-  /// back to.
-  int64_t smallest() const { return least; }
-  const ChainPlanner &planner() const { return table; }
-
-private:
-  using Found = FailureOr<std::optional<Measured>>;
-  /// What the chain may take if the arena's temporaries take `bytes`.
-  int64_t inChain(int64_t bytes) const {
-    return std::max<int64_t>(int64_t(double(bytes) * scale) - outside, 0);
-  }
-  Found searchTable(const ChainPlanner &planner);
-  Found fallBack(ArrayRef<ChainSchedule> schedules);
-
-  StepChain &chain;
-  int64_t limit;
-  CheckpointSearch &bounds;
-  /// Bytes of the chain for one of the arena: less than 1 where several
-  /// micro-batches have what the chain has once.
-  double scale;
-  int64_t outside; ///< temporaries that the chain does not see
-  ChainPlanner table;
-  int64_t least = 0;
-};
-} // namespace
-
-/// A table may take about half a second; its work is counted, not timed.
-static ChainLimits tableLimits() {
-  ChainLimits limits;
-  limits.work /= 2;
-  return limits;
-}
-
-/// The chain with stages that are saved whole, or not at all.
-static Chain withoutOptions(Chain chain) {
-  for (ChainStage &stage : chain.stages)
-    stage.options.truncate(1);
-  return chain;
-}
-
-static bool isFaster(const ChainSchedule &schedule,
-                     const std::optional<Measured> &than) {
-  return !than || schedule.seconds < than->schedule.seconds;
-}
-
-Search::Search(StepChain &chain, int64_t limit, CheckpointSearch &bounds)
-    : chain(chain), limit(limit), bounds(bounds),
-      scale(chain.isOfStage()
-                ? double(keepAll(chain.get()).bytes) /
-                      double(std::max<int64_t>(chain.keptBytes(), 1))
-                : 1),
-      outside(scale == 1 ? chain.keptBytes() - keepAll(chain.get()).bytes : 0),
-      table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
-
-/// The fastest of `schedules` that fits; else the least memory is searched for.
-Search::Found Search::fallBack(ArrayRef<ChainSchedule> schedules) {
-  std::optional<Measured> best, smallest;
-  for (const ChainSchedule &schedule : schedules) {
-    int64_t bytes = chain.measure(schedule, limit);
-    if (bytes < 0)
-      return failure();
-    if (bytes <= limit && isFaster(schedule, best))
-      best = {schedule, bytes};
-    if (!smallest || bytes < smallest->bytes)
-      smallest = {schedule, bytes};
-  }
-  least = chain.keptBytes();
-  if (best || !smallest)
-    return best;
-  int64_t bytes = chain.measureFully(smallest->schedule);
-  if (bytes < 0)
-    return failure();
-  least = std::min(least, bytes);
-  if (bytes > limit)
-    return best;
-  return std::optional(Measured{smallest->schedule, bytes});
-}
-
-/// The model is off by what packing loses: asks for less until it fits, then
-/// for as much as still does.
-Search::Found Search::searchTable(const ChainPlanner &planner) {
-  std::optional<Measured> best;
-  int64_t asked = inChain(limit);
-  int64_t fits = -1, exceeds = std::numeric_limits<int64_t>::max();
-  for (int trial = 0;; ++trial) {
-    if (trial == bounds.maxTrials) {
-      bounds.metTrials = true;
-      break;
-    }
-    std::optional<ChainSchedule> schedule = planner.schedule(asked);
-    if (!schedule)
-      break;
-    int64_t bytes = chain.measure(*schedule, limit);
-    if (bytes < 0)
-      return failure();
-    auto slack = int64_t(double(limit - bytes) * scale);
-    if (bytes <= limit) {
-      if (isFaster(*schedule, best))
-        best = {*schedule, bytes};
-      fits = asked;
-      asked += std::max<int64_t>(slack, plan::alignment);
-    } else {
-      exceeds = std::min(asked, schedule->bytes);
-      asked = std::min(asked, schedule->bytes) + std::min<int64_t>(slack, -1);
-    }
-    if (fits >= 0 && (asked <= fits || asked >= exceeds)) {
-      asked = fits + (exceeds - fits) / 2;
-      if (asked <= fits || exceeds - fits < limit / 256)
-        break;
-    }
-  }
-  return best;
-}
-
-/// Schedules of least memory by the model; the arena of one may be smaller than
-/// the model says of another.
-static void addSmallest(const ChainPlanner &planner,
-                        SmallVectorImpl<ChainSchedule> &schedules) {
-  constexpr int tried = 6;
-  auto curve = planner.curve();
-  for (ChainPoint point : llvm::ArrayRef(curve).take_front(tried))
-    if (std::optional<ChainSchedule> schedule = planner.schedule(point.bytes))
-      schedules.push_back(*schedule);
-}
-
-Search::Found Search::run() {
-  Found found = searchTable(table);
-  if (failed(found))
-    return failure();
-  // What a backward visit makes again lies between what it reads; stages that
-  // are run again whole pack more tightly.
-  ChainPlanner whole(withoutOptions(chain.get()), keepAll(chain.get()).bytes,
-                     tableLimits());
-  std::optional<ChainSchedule> promised = whole.schedule(inChain(limit));
-  if (!*found || (promised && isFaster(*promised, *found))) {
-    Found other = searchTable(whole);
-    if (failed(other))
-      return failure();
-    if (*other && isFaster((*other)->schedule, *found))
-      found = other;
-  }
-  if (*found)
-    return found;
-  SmallVector<ChainSchedule> schedules = {recomputeAll(chain.get()),
-                                          squareRoot(chain.get())};
-  addSmallest(table, schedules);
-  addSmallest(whole, schedules);
-  return fallBack(schedules);
-}
-
-//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -209,7 +39,7 @@ struct Program {
   StateMap state;
   int64_t persistent = 0;
   int64_t others = 0; ///< temporaries of functions without a backward part
-  func::FuncOp step;  ///< the one with a backward part, or null
+  SmallVector<func::FuncOp> steps; ///< with one; several of chunks of a stage
   std::optional<pipeline::StageTurns> turns; ///< of a stage
 };
 
@@ -222,6 +52,8 @@ private:
   LogicalResult read(Program &program, const TargetDescription &target);
   LogicalResult choose(Program &program, const TargetDescription &target);
   LogicalResult chooseWithin(Program &program, StepChain &chain);
+  LogicalResult chooseForChunks(Program &program,
+                                ArrayRef<std::unique_ptr<StepChain>> chains);
   LogicalResult tooSmall(const Program &program, int64_t least);
   void writeCurve(const Program &program, StepChain &chain,
                   const ChainPlanner &table);
@@ -237,8 +69,9 @@ LogicalResult PlanCheckpoints::read(Program &program,
   for (func::FuncOp func : funcs) {
     if (failed(collectState(func, program.state, program.persistent)))
       return failure();
-    if (!ForwardPart(func).empty() && func.getName() != "evaluate")
-      program.step = func;
+    if (!ForwardPart(func).empty() &&
+        dist::functionWithoutChunk(func.getName()) != "evaluate")
+      program.steps.push_back(func);
   }
   if (getOperation()->hasAttr(dist::stageAttr)) {
     FailureOr<pipeline::StageTurns> turns =
@@ -253,7 +86,7 @@ LogicalResult PlanCheckpoints::read(Program &program,
             llvm::alignTo(byteSize(argument.type), plan::alignment);
   }
   for (func::FuncOp func : funcs) {
-    if (func == program.step)
+    if (llvm::is_contained(program.steps, func))
       continue;
     FunctionPlanner planner(func, program.state, target);
     if (failed(planner.plan()))
@@ -291,8 +124,8 @@ void PlanCheckpoints::writeCurve(const Program &program, StepChain &chain,
   auto count = getOperation()->getAttrOfType<IntegerAttr>(attr::microBatches);
   double times = count ? double(count.getInt()) : 1;
   // What no schedule changes: the rest of the step function, and the update.
-  double rest =
-      times * (secondsOf(program.step, target) - keepAll(chain.get()).seconds);
+  double rest = times * (secondsOf(chain.getFunction(), target) -
+                         keepAll(chain.get()).seconds);
   if (auto update = getOperation().lookupSymbol<func::FuncOp>("update"))
     rest += secondsOf(update, target);
 
@@ -300,8 +133,7 @@ void PlanCheckpoints::writeCurve(const Program &program, StepChain &chain,
   auto add = [&](int64_t temporaries, double seconds) {
     if (temporaries >= 0)
       points.push_back(
-          {program.persistent + std::max(temporaries, program.others),
-           rest + times * seconds});
+          {program.persistent + temporaries, rest + times * seconds});
   };
   auto curve = table.curve();
   size_t step = std::max<size_t>(1, curve.size() / maxCurvePoints);
@@ -362,13 +194,13 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
                                             StepChain &chain) {
   int64_t limit = budget ? budget - program.persistent
                          : std::numeric_limits<int64_t>::max();
-  bool fits = std::max(chain.keptBytes(), program.others) <= limit;
+  bool fits = chain.keptBytes() <= limit;
   if (fits && !report)
     return success(); // everything can be kept
-  Search search(chain, std::max<int64_t>(limit, 0), bounds);
-  std::optional<Measured> found;
+  ScheduleSearch search(chain, std::max<int64_t>(limit, 0), bounds);
+  std::optional<MeasuredSchedule> found;
   if (!fits) {
-    FailureOr<std::optional<Measured>> searched = search.run();
+    auto searched = search.run();
     if (failed(searched))
       return failure();
     found = *searched;
@@ -384,7 +216,43 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   if (found)
     chain.record(found->schedule);
   else
-    dropSchedule(program.step);
+    dropSchedule(chain.getFunction());
+  return success();
+}
+
+/// That of `policy`, which is none of auto and none.
+static ChainSchedule scheduleOf(StringRef policy, const Chain &chain) {
+  return policy == "full" ? recomputeAll(chain) : squareRoot(chain);
+}
+
+LogicalResult
+PlanCheckpoints::chooseForChunks(Program &program,
+                                 ArrayRef<std::unique_ptr<StepChain>> chains) {
+  ChunkBudget chunks(chains, program.others, bounds);
+  int64_t limit = budget ? budget - program.persistent
+                         : std::numeric_limits<int64_t>::max();
+  if (policy == "auto") {
+    FailureOr<bool> fits = chunks.fit(limit);
+    if (failed(fits))
+      return failure();
+  } else if (policy != "none") {
+    for (auto [index, chain] : llvm::enumerate(chains))
+      if (failed(chunks.set(index, scheduleOf(policy, chain->get()))))
+        return failure();
+  }
+  if (chunks.total() > limit)
+    return tooSmall(program, chunks.total());
+  for (auto [index, chain] : llvm::enumerate(chains)) {
+    const std::optional<ChainSchedule> &schedule = chunks.schedule(index);
+    if (report)
+      explain(*chain, schedule ? *schedule : keepAll(chain->get()));
+    if (schedule)
+      chain->record(*schedule);
+    else
+      dropSchedule(chain->getFunction());
+  }
+  if (report)
+    bounds.explain(getOperation().getLoc());
   return success();
 }
 
@@ -395,21 +263,28 @@ LogicalResult PlanCheckpoints::choose(Program &program,
   bounds.stage.steps = stageSteps;
   bounds.stage.cutSteps = cutSteps;
   bounds.maxTrials = maxTrials;
-  StepChain chain(program.step, target, program.state, program.turns, bounds);
-  if (chain.keptBytes() < 0)
-    return failure();
+  SmallVector<std::unique_ptr<StepChain>> chains;
+  for (func::FuncOp step : program.steps) {
+    chains.push_back(std::make_unique<StepChain>(
+        step, target, program.state,
+        program.turns ? program.turns->find(step.getName()) : nullptr, bounds));
+    if (chains.back()->keptBytes() < 0)
+      return failure();
+    chains.back()->setOthers(program.others);
+  }
+  if (chains.size() > 1)
+    return chooseForChunks(program, chains);
+  StepChain &chain = *chains.front();
   if (policy == "auto")
     return chooseWithin(program, chain);
-  ChainSchedule schedule = policy == "full"   ? recomputeAll(chain.get())
-                           : policy == "sqrt" ? squareRoot(chain.get())
-                                              : keepAll(chain.get());
-  int64_t bytes =
-      policy == "none" ? chain.keptBytes() : chain.measureFully(schedule);
+  bool keepsAll = policy == "none";
+  ChainSchedule schedule =
+      keepsAll ? keepAll(chain.get()) : scheduleOf(policy, chain.get());
+  int64_t bytes = keepsAll ? chain.keptBytes() : chain.measureFully(schedule);
   if (bytes < 0)
     return failure();
-  int64_t most = std::max(bytes, program.others);
-  if (budget && program.persistent + most > budget)
-    return tooSmall(program, most);
+  if (budget && program.persistent + bytes > budget)
+    return tooSmall(program, bytes);
   if (report)
     explain(chain, schedule);
   return success();
@@ -436,7 +311,7 @@ void PlanCheckpoints::runOnOperation() {
                             Builder(&getContext()).getI64IntegerAttr(budget));
   bool fits = program.persistent + program.others <= budget;
   LogicalResult done = success();
-  if (program.step)
+  if (!program.steps.empty())
     done = choose(program, *target);
   else if (budget && !fits)
     done = tooSmall(program, 0);

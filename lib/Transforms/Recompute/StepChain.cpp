@@ -10,8 +10,7 @@ using namespace mlir;
 using namespace hone;
 
 StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
-                     const StateMap &state,
-                     const std::optional<pipeline::StageTurns> &turns,
+                     const StateMap &state, const pipeline::ChunkTurns *turns,
                      CheckpointSearch &search)
     : func(func), state(state), turns(turns), target(target),
       cut(func, target) {
@@ -28,17 +27,17 @@ StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
     }
     chain.stages.push_back(chainStage(graph, kindOptions[kind]));
   }
-  std::optional<Bytes> bytes = plan(func, {});
-  kept = bytes ? bytes->needed : -1;
+  if (std::optional<Planned> planned = plan(func, {}))
+    kept = planned->bytes;
 }
 
-std::optional<StepChain::Bytes> StepChain::plan(func::FuncOp whole,
-                                                PackingLimits limits) {
+std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
+                                                  PackingLimits limits) {
   if (!turns) {
     FunctionPlanner planner(whole, state, target);
     if (failed(planner.plan(limits)))
       return std::nullopt;
-    return Bytes{planner.temporaryBytes(), planner.lowerBound()};
+    return Planned{{0, planner.temporaryBytes()}, planner.lowerBound()};
   }
   SmallVector<func::FuncOp> parts = splitTurns(whole, *turns);
   auto erase = llvm::make_scope_exit([&] {
@@ -47,18 +46,18 @@ std::optional<StepChain::Bytes> StepChain::plan(func::FuncOp whole,
   });
   StateMap own = state;
   own.remove_if([](const auto &entry) { return isWindow(entry.first.first); });
-  int64_t windows = 0;
+  Planned most = {};
   for (func::FuncOp part : parts)
-    if (failed(collectState(part, own, windows)))
+    if (failed(collectState(part, own, most.bytes.windows)))
       return std::nullopt;
-  limits.target = std::max<int64_t>(limits.target - windows, 0);
-  Bytes most = {windows, windows};
+  limits.target = std::max<int64_t>(limits.target - most.bytes.windows, 0);
   for (func::FuncOp part : parts) {
     FunctionPlanner planner(part, own, target);
     if (failed(planner.plan(limits)))
       return std::nullopt;
-    most.needed = std::max(most.needed, windows + planner.temporaryBytes());
-    most.atLeast = std::max(most.atLeast, windows + planner.lowerBound());
+    most.bytes.temporaries =
+        std::max(most.bytes.temporaries, planner.temporaryBytes());
+    most.atLeast = std::max(most.atLeast, planner.lowerBound());
   }
   return most;
 }
@@ -104,16 +103,23 @@ int64_t StepChain::measure(const ChainSchedule &schedule, int64_t limit) {
   OwningOpRef<func::FuncOp> trial = apply(schedule);
   if (!trial)
     return -1;
-  std::optional<Bytes> bytes = plan(*trial, {limit, /*maxNodes=*/0});
-  if (bytes && bytes->needed > limit && bytes->atLeast <= limit)
-    bytes = plan(*trial, {limit});
-  return bytes ? bytes->needed : -1;
+  std::optional<Planned> planned = plan(*trial, {limit, /*maxNodes=*/0});
+  if (planned && total(planned->bytes) > limit &&
+      total({planned->bytes.windows, planned->atLeast}) <= limit)
+    planned = plan(*trial, {limit});
+  if (!planned)
+    return -1;
+  latest = planned->bytes;
+  return total(latest);
 }
 
 int64_t StepChain::measureFully(const ChainSchedule &schedule) {
   OwningOpRef<func::FuncOp> trial = apply(schedule);
   if (!trial)
     return -1;
-  std::optional<Bytes> bytes = plan(*trial, {});
-  return bytes ? bytes->needed : -1;
+  std::optional<Planned> planned = plan(*trial, {});
+  if (!planned)
+    return -1;
+  latest = planned->bytes;
+  return total(latest);
 }

@@ -14,49 +14,68 @@ namespace hone {
 /// A step function as a chain, schedules of it, and what they cost.
 class StepChain {
 public:
-  /// Notes in `search` what met its bounds. Of a stage of a pipeline, with
-  /// `turns`, temporaries are the windows that hone-split-turns will give it,
-  /// and those of the part that needs most.
+  /// What a function takes besides its state.
+  struct Bytes {
+    int64_t windows = 0; ///< of a chunk of a pipeline, that others keep too
+    int64_t temporaries = 0;
+  };
+
+  /// Notes in `search` what met its bounds. Of a chunk of a pipeline, with
+  /// `turns`, there are the windows that hone-split-turns will give it, and the
+  /// temporaries of the part that needs most.
   StepChain(mlir::func::FuncOp func, const TargetDescription &target,
-            const StateMap &state,
-            const std::optional<pipeline::StageTurns> &turns,
+            const StateMap &state, const pipeline::ChunkTurns *turns,
             CheckpointSearch &search);
 
   const Chain &get() const { return chain; }
-  bool isOfStage() const { return turns.has_value(); }
+  bool isOfStage() const { return turns; }
+  mlir::func::FuncOp getFunction() const { return func; }
   const StepStages &stages() const { return cut; }
   llvm::ArrayRef<StageOption> options(int stage) const {
     return kindOptions[kinds[stage]];
   }
   /// Writes a schedule to the function, in place of another.
   void record(const ChainSchedule &schedule);
-  /// Bytes of the function's temporaries under a schedule; -1 after an error.
+  /// The windows and the temporaries of the function under a schedule, or of
+  /// other functions, where those take more (setOthers); -1 after an error.
   /// They are searched for as far as it takes to say whether they fit `limit`.
   int64_t measure(const ChainSchedule &schedule, int64_t limit);
   /// The same, as hone-plan-memory finds them.
   int64_t measureFully(const ChainSchedule &schedule);
   /// The same without one, where everything is kept; -1 after an error.
-  int64_t keptBytes() const { return kept; }
+  int64_t keptBytes() const { return kept ? total(*kept) : -1; }
+  /// The same in parts: of the function where everything is kept, and of the
+  /// latest schedule that was measured.
+  Bytes getKept() const { return *kept; }
+  Bytes getLatest() const { return latest; }
+  /// Sets the temporaries of the functions that run at other times, beside the
+  /// windows of this one.
+  void setOthers(int64_t bytes) { others = bytes; }
 
 private:
-  struct Bytes {
-    int64_t needed;
-    int64_t atLeast; ///< by any packing
+  struct Planned {
+    Bytes bytes;
+    int64_t atLeast; ///< temporaries by any packing
   };
 
+  int64_t total(const Bytes &bytes) const {
+    return bytes.windows + std::max(bytes.temporaries, others);
+  }
   mlir::OwningOpRef<mlir::func::FuncOp> apply(const ChainSchedule &schedule);
-  /// Temporaries of `func` or of a copy; nothing after an error.
-  std::optional<Bytes> plan(mlir::func::FuncOp func, PackingLimits limits);
+  /// That of `func` or of a copy; nothing after an error.
+  std::optional<Planned> plan(mlir::func::FuncOp func, PackingLimits limits);
 
   mlir::func::FuncOp func;
   const StateMap &state;
-  const std::optional<pipeline::StageTurns> &turns;
+  const pipeline::ChunkTurns *turns;
   const TargetDescription &target;
   StepStages cut;
   Chain chain;
   llvm::SmallVector<int> kinds;
   llvm::SmallVector<llvm::SmallVector<StageOption>, 0> kindOptions;
-  int64_t kept = 0;
+  std::optional<Bytes> kept;
+  Bytes latest;
+  int64_t others = 0;
 };
 
 } // namespace hone

@@ -137,7 +137,7 @@ static LogicalResult verifyFunction(func::FuncOp func) {
     return success();
   // The last stage of a pipeline has the loss.
   auto module = func->getParentOfType<ModuleOp>();
-  if (func.getName() == "accumulate")
+  if (dist::functionWithoutChunk(func.getName()) == "accumulate")
     return verifyResult(func, kind::scalar, "loss",
                         /*isOptional=*/module->hasAttr(dist::stageAttr));
   bool isPackages = holdsWholeStep(module);
@@ -164,16 +164,24 @@ struct VerifyStep : hone::impl::VerifyStepBase<VerifyStep> {
       if (find(name))
         return module.emitError("still has a function @")
                << name << ", the step phase consumes it";
-    bool isWhole = find("step") && !find("accumulate") && !find("update");
-    bool isSplit = !find("step") && find("accumulate") && find("update");
+    // A stage of several chunks has one for each.
+    auto hasPart = [&](StringRef name) {
+      return llvm::any_of(module.getOps<func::FuncOp>(), [&](auto func) {
+        return dist::functionWithoutChunk(func.getName()) == name;
+      });
+    };
+    bool accumulates = hasPart("accumulate");
+    bool isWhole = find("step") && !accumulates && !find("update");
+    bool isSplit = !find("step") && accumulates && find("update");
     if (!isWhole && !isSplit)
       return module.emitError(
           "expected a function @step, or @accumulate and @update");
-    if (!find("evaluate") && !holdsWholeStep(module))
+    if (!hasPart("evaluate") && !holdsWholeStep(module))
       return module.emitError("has no function @evaluate");
     for (StringRef name : {"step", "accumulate", "update", "generate"})
-      if (func::FuncOp func = find(name))
-        if (failed(verifyFunction(func)))
+      for (auto func : module.getOps<func::FuncOp>())
+        if (dist::functionWithoutChunk(func.getName()) == name &&
+            failed(verifyFunction(func)))
           return failure();
     return success();
   }

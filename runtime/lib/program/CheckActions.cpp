@@ -291,7 +291,8 @@ static Status checkUpdates(const Lists &lists) {
   return Status();
 }
 
-/// All stages evaluate or none; a loss comes out of the last.
+/// All stages evaluate or none; a loss comes out of the one with the last part
+/// of the model.
 static Status checkEvaluation(const Lists &lists) {
   bool isThere = lists.program.evaluates();
   for (size_t stage = 0; stage != lists.stages(); ++stage)
@@ -299,9 +300,13 @@ static Status checkEvaluation(const Lists &lists) {
       return Status::error(format("program: stage %zu has %s list 'evaluate', "
                                   "unlike stage 0",
                                   stage, isThere ? "no" : "a"));
-  if (isThere && !lists.program.stages.back().evaluationLoss())
-    return Status::error("program: list 'evaluate' of the last stage runs no "
-                         "function with a result 'loss'");
+  const std::vector<Program> &stages = lists.program.stages;
+  if (isThere &&
+      std::none_of(stages.begin(), stages.end(), [](const Program &stage) {
+        return stage.evaluationLoss() != nullptr;
+      }))
+    return Status::error("program: list 'evaluate' of no stage runs a function "
+                         "with a result 'loss'");
   return Status();
 }
 

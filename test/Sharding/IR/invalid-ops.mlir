@@ -347,7 +347,7 @@ func.func @all_to_all_c4(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
 // -----
 
 func.func @boundary_c1(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'dist.boundary' op is from stage 1 to stage 1, expected two different stages, numbered from 0}}
+  // expected-error@+1 {{'dist.boundary' op is from chunk 1 to chunk 1, expected two different chunks, numbered from 0}}
   %y = dist.boundary %x from 1 to 1 : tensor<8xf32>
   return %y : tensor<8xf32>
 }

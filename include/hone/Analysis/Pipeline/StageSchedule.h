@@ -8,6 +8,7 @@
 #define HONE_ANALYSIS_PIPELINE_STAGESCHEDULE_H
 
 #include "hone/Analysis/Pipeline/Windows.h"
+#include "hone/Sharding/IR/Chunk.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,22 +19,33 @@ namespace hone::pipeline {
 /// not right, or not of its stages and micro-batches.
 mlir::FailureOr<Schedule> readStageSchedule(mlir::ModuleOp module);
 
-/// What the functions of one stage depend on: `dist.turns` of its module.
-struct StageTurns {
-  int64_t stage = 0;
+/// What the functions of one chunk depend on.
+struct ChunkTurns {
+  dist::Chunk chunk;
   ChunkWindows windows;
-  /// The stage is the last, and each forward action is followed by the one that
+  /// The chunk is the last, and each forward action is followed by the one that
   /// computes the gradient of its input: the two are one function, which keeps
   /// nothing in between.
   bool turnsAtOnce = false;
   /// The gradients of weights are computed later than that of the input.
   bool splitsBackward = false;
 
-  static llvm::SmallVector<StageTurns, 0> of(const Schedule &schedule);
-  /// The functions that @accumulate becomes, in the order in which they run.
+  /// The functions that @accumulate becomes, in the order in which they run,
+  /// without the chunk.
   llvm::SmallVector<llvm::StringRef, 3> functions() const;
-
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+};
+
+/// Those of the chunks of one stage, ascending: `dist.turns` of its module. A
+/// dictionary where stages have one chunk each, else an array of them.
+struct StageTurns {
+  llvm::SmallVector<ChunkTurns, 0> chunks;
+
+  static llvm::SmallVector<StageTurns, 0> of(const Schedule &schedule);
+  /// Of the chunk whose function `function` is; null if it is of none.
+  const ChunkTurns *find(llvm::StringRef function) const;
+
+  mlir::Attribute toAttr(mlir::MLIRContext *context) const;
   /// An error is reported where the module of a stage has none.
   static mlir::FailureOr<StageTurns> read(mlir::ModuleOp stage);
 };

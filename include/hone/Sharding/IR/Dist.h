@@ -4,6 +4,7 @@
 #define HONE_SHARDING_IR_DIST_H
 
 #include "hone/IR/Hone.h"
+#include "hone/Sharding/IR/Chunk.h"
 #include "hone/Sharding/IR/Links.h"
 #include "hone/Sharding/IR/PlacementChange.h"
 
@@ -33,8 +34,11 @@ constexpr llvm::StringLiteral shardingsAttr = "dist.shardings";
 /// On parameters: what is gathered of them for the forward part is gathered
 /// again for the backward part, and not kept.
 constexpr llvm::StringLiteral regatherAttr = "dist.regather";
-/// On the module: how many stages `dist.boundary` names.
+/// On the module: how many stages it is cut into, one for each rank of axis pp.
 constexpr llvm::StringLiteral stagesAttr = "dist.stages";
+/// On the module: how many chunks `dist.boundary` names, where stages have
+/// several each; without it, a stage is a chunk.
+constexpr llvm::StringLiteral chunksAttr = "dist.chunks";
 /// On the module of a stage: its number.
 constexpr llvm::StringLiteral stageAttr = "dist.stage";
 /// On the module: the order of micro-batches in its stages, a name that
@@ -56,14 +60,9 @@ constexpr llvm::StringLiteral pieceAttr = "dist.piece";
 /// divides no tensor.
 constexpr llvm::StringLiteral stageAxis = "pp";
 
-/// "stage3": the name of a stage's module, and of what it gets from the stage
-/// before.
+/// "stage3": the name of a stage's module.
 inline std::string stageName(int64_t stage) {
   return "stage" + std::to_string(stage);
-}
-/// What it hands back: the gradient of that.
-inline std::string gradientName(int64_t stage) {
-  return stageName(stage) + ".grad";
 }
 
 /// Whether arguments and results of a kind may be partial sums.

@@ -97,12 +97,13 @@ def Dist_BoundaryOp : Dist_Op<"boundary", [Pure, SameOperandsAndResultType,
         "getKernelFamily", "getNumericClass", "getCost", "getReusableOperands", "inferElementState"]>]> {
   let summary = "Hands a value from one stage of a pipeline to another";
   let description = [{
-    The op returns its operand, which stage `from` computes and stage `to` reads. It stands in global functions from
-    `dist-assign-stages` to `dist-split-stages`, which gives each stage functions of its own. No other op reads a value
-    of another stage. Autodiff hands the gradient back from `to` to `from`. With `of`, the value is the parameter of that
-    name, of stage `from`, or a cast of it, that `to` reads as well, or on the way back a gradient of it.
+    The op returns its operand, which chunk `from` computes and chunk `to` reads: the stages themselves, or parts of
+    them where a stage has several. It stands in global functions from `dist-assign-stages` to `dist-split-stages`,
+    which gives each chunk functions of its own. No other op reads a value of another chunk. Autodiff hands the gradient
+    back from `to` to `from`. With `of`, the value is the parameter of that name, of chunk `from`, or a cast of it, that
+    `to` reads as well, or on the way back a gradient of it.
 
-    (C1) `from` and `to` are different stages, numbered from 0.
+    (C1) `from` and `to` are different chunks, numbered from 0.
 
     Example:
 

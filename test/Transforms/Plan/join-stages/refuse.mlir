@@ -819,3 +819,51 @@ module attributes {dist.schedule = "1f1b", dist.stages = 3 : i64, hone.micro_bat
     }
   }
 }
+
+// -----
+
+// CHECK: error: stage 0 has @accumulate.0, expected its forward and backward part as two functions: only the last chunk needs nothing of another between them
+module attributes {dist.chunks = 4 : i64, dist.schedule = "zb-v", dist.stages = 2 : i64} {
+  module @stage0 attributes {dist.stage = 0 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.function @accumulate.0 {
+      }
+      plan.function @update {
+      }
+    }
+  }
+  module @stage1 attributes {dist.stage = 1 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.function @update {
+      }
+    }
+  }
+}
+
+// -----
+
+// CHECK: error: stage 0 has a function @evaluate for some of its chunks, expected one for each, or none
+module attributes {dist.chunks = 4 : i64, dist.schedule = "zb-v", dist.stages = 2 : i64} {
+  module @stage0 attributes {dist.stage = 0 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.argument "chunk1" kind "boundary" at 0 : tensor<16xf32>
+      plan.argument "chunk1.grad" kind "boundary" at 64 : tensor<16xf32>
+      plan.argument "chunk3" kind "boundary" at 128 : tensor<16xf32>
+      plan.argument "chunk3.grad" kind "boundary" at 192 : tensor<16xf32>
+      plan.function @evaluate.0 {
+      }
+      plan.function @update {
+      }
+    }
+  }
+  module @stage1 attributes {dist.stage = 1 : i64} {
+    dist.mesh @mesh [<"pp" = 2>]
+    plan.program @program arena 512 {
+      plan.function @update {
+      }
+    }
+  }
+}

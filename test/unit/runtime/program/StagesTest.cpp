@@ -323,8 +323,8 @@ INSTANTIATE_TEST_SUITE_P(
                        p.stages[0].evaluateActions.resize(1);
                        p.stages[1].evaluateActions.clear();
                      }},
-        BrokenStages{"program: list 'evaluate' of the last stage runs no "
-                     "function with a result 'loss'",
+        BrokenStages{"program: list 'evaluate' of no stage runs a function "
+                     "with a result 'loss'",
                      [](honert_program &p) {
                        for (Function &each : p.stages[1].functions)
                          each.results.clear();
