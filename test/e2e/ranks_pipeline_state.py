@@ -64,8 +64,19 @@ class Programs:
             raise Wrong(f"{mesh or 'one rank'} {flags}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def same(path: Path, expected: Path) -> None:
-    if path.read_bytes() != expected.read_bytes():
+def tensors(path: Path) -> dict[str, tuple]:
+    """Type, shape and bytes of the tensors of a file, by name."""
+    data = path.read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    entries = {name: entry for name, entry in json.loads(data[8:begin]).items() if name != "__metadata__"}
+    ends = {name: [begin + offset for offset in entry["data_offsets"]] for name, entry in entries.items()}
+    return {name: (entry["dtype"], entry["shape"], data[slice(*ends[name])]) for name, entry in entries.items()}
+
+
+def same(path: Path, expected: Path, has_one_order: bool = True) -> None:
+    """Byte by byte; or tensor by tensor, where a stage has layers that are not one behind the other."""
+    read = Path.read_bytes if has_one_order else tensors
+    if read(path) != read(expected):
         raise Wrong(f"{path} differs from {expected}")
 
 
@@ -94,7 +105,7 @@ def goes_on_with_the_bits(llama: Programs) -> None:
         llama.train(begin, 2, "--checkpoint-dir", str(kept))
         seen = ends(end, kept, "--resume")
         for path, expected in zip(seen[:2], whole[:2]):
-            same(path, expected)
+            same(path, expected, ":" not in end)
         if losses(seen[2]) != losses(whole[2])[-len(losses(seen[2])) :]:
             raise Wrong(f"{begin} to {end}: losses {losses(seen[2])}, expected {losses(whole[2])}")
 
@@ -109,7 +120,7 @@ def is_read_elsewhere(gpt2: Programs) -> None:
         for reader in readers:
             again, started = folder / f"{writer}-{reader}-again", folder / f"{writer}-{reader}-started"
             gpt2.train(reader, 2, "--checkpoint-dir", str(kept), "--resume", "--save", str(again))
-            same(again, saved)
+            same(again, saved, ":" not in reader + writer)
             gpt2.train(reader, 0, "--init", str(saved), "--save", str(started))
             if weights(started) != weights(saved):
                 raise Wrong(f"{reader} reads other weights than {writer} saved")
