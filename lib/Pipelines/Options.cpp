@@ -128,6 +128,10 @@ llvm::Error PipelineOptions::readRanks() {
   if (!lists)
     return makeError("--schedule: " + llvm::toString(lists.takeError()));
   ranks.schedule = std::move(*lists);
+  if (!cuts.empty() && ranks.stages == 1)
+    return makeError("--cuts: '" + cuts +
+                     "': expected an axis pp of the mesh with it, as "
+                     "--mesh=pp=2");
   return llvm::Error::success();
 }
 

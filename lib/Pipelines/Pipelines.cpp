@@ -219,8 +219,8 @@ void hone::buildAutodiffPhase(OpPassManager &manager,
     manager.addPass(createDistBlockExperts(blocks));
   // Before, so that the gradient of what is handed on is handed back.
   if (options.ranks.stages > 1)
-    manager.addPass(
-        createDistAssignStages({options.ranks.stages, options.ranks.schedule}));
+    manager.addPass(createDistAssignStages(
+        {options.ranks.stages, options.ranks.schedule, options.cuts}));
   // Micro-batches are averaged: each contributes its gradient over their
   // number, so the loss is seeded with the quotient.
   AutodiffOptions autodiff;

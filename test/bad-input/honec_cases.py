@@ -63,6 +63,7 @@ COMMAND_LINES = {
     "mesh": usage("--mesh, --recipe: 'xp=2': expected an axis pp, rep, dp, fs, ep, cp or tp with its size, as fs=4 or fs=4@nvlink", "--mesh=xp=2"),
     "schedule": usage("--schedule: 'gpip': expected gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, zb-v or file:PATH", "--mesh=pp=2", "--schedule=gpip"),
     "schedule-chunks": usage("--schedule: 'interleaved=0': expected gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, zb-v or file:PATH", "--mesh=pp=2", "--schedule=interleaved=0"),
+    "cuts-no-stages": usage("--cuts: 'blocks.1': expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--cuts=blocks.1"),
     "schedule-no-stages": usage("--schedule: 'gpipe': expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--schedule=gpipe"),
     "schedule-no-file": usage("--schedule: 'file:none.csv': expected a file that can be read: No such file or directory", "--mesh=pp=2", "--schedule=file:none.csv"),
     "dump-schedule-no-stages": usage("--dump-schedule: expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--dump-schedule=s.csv"),

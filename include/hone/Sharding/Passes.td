@@ -26,8 +26,12 @@ def DistAssignStages : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
     - **A parameter of several chunks** (tied embeddings) belongs to the first of them, which hands it to the others by
       a `dist.boundary` of its own, and gets their gradients back.
 
-    Errors: fewer values where @forward can be cut than the stages need, with the value that is in the way; what a term of
-    the loss reads has other rows than what is handed on.
+    With `cuts`, the user says where chunks begin, from the second one on: at the first op that reads a parameter of that
+    name, or of a module of that name.
+
+    Errors: fewer values where @forward can be cut than the stages need, with the value that is in the way; names in
+    `cuts` that are too few or too many, in another order than in the model, or inside of what cannot be cut apart; what a term
+    of the loss reads has other rows than what is handed on.
 
     ```mlir
     func.func @forward(%w0: tensor<8x8xf32> {hone.kind = "param"}, %w1: tensor<8x8xf32> {hone.kind = "param"}, ...) {
@@ -43,7 +47,9 @@ def DistAssignStages : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   let options = [
     Option<"stages", "stages", "int64_t", "2", "Number of stages">,
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",
-           "Order of micro-batches, as of dist-split-stages: says how many chunks a stage has, and where they are">
+           "Order of micro-batches, as of dist-split-stages: says how many chunks a stage has, and where they are">,
+    Option<"cuts", "cuts", "std::string", "\"\"",
+           "Parameters or modules that chunks begin with, from the second on, with commas between them">
   ];
 }
 

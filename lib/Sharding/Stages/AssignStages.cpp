@@ -1,6 +1,7 @@
 //===- AssignStages.cpp - Cuts the forward part into stages ---------------===//
 
 #include "Sharding/Stages/CutValues.h"
+#include "Sharding/Stages/NamedCuts.h"
 #include "Sharding/Stages/Partition.h"
 #include "Sharding/Stages/SideTerms.h"
 #include "hone/Analysis/Cost/KernelCost.h"
@@ -43,6 +44,9 @@ struct DistAssignStages : hone::impl::DistAssignStagesBase<DistAssignStages> {
   LogicalResult run();
   LogicalResult cut(func::FuncOp func, const pipeline::Shape &shape,
                     const TargetDescription &target);
+  FailureOr<SmallVector<size_t>>
+  choose(func::FuncOp func, const Origins &origins, const CutValues &found,
+         const pipeline::Shape &shape, const TargetDescription &target);
 };
 } // namespace
 
@@ -172,6 +176,23 @@ static SmallVector<size_t> balance(func::FuncOp func, const CutValues &found,
   return chosen;
 }
 
+/// Those that the user has named, or else these.
+FailureOr<SmallVector<size_t>>
+DistAssignStages::choose(func::FuncOp func, const Origins &origins,
+                         const CutValues &found, const pipeline::Shape &shape,
+                         const TargetDescription &target) {
+  SmallVector<StringRef> names;
+  StringRef(cuts).split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (names.empty())
+    return balance(func, found, shape, target);
+  if (int64_t(names.size()) != shape.chunks() - 1)
+    return func.emitError("--cuts: names ")
+           << names.size() << " places, expected " << shape.chunks() - 1
+           << " for " << shape.chunks() << " "
+           << (shape.chunksPerRank > 1 ? "chunks" : "stages");
+  return findNamedCuts(func, origins, found, names);
+}
+
 LogicalResult DistAssignStages::cut(func::FuncOp func,
                                     const pipeline::Shape &shape,
                                     const TargetDescription &target) {
@@ -195,17 +216,20 @@ LogicalResult DistAssignStages::cut(func::FuncOp func,
              "apart";
     return error;
   }
-  SmallVector<size_t> chosen = balance(func, found, shape, target);
+  FailureOr<SmallVector<size_t>> chosen =
+      choose(func, origins, found, shape, target);
+  if (failed(chosen))
+    return failure();
 
   DenseMap<Operation *, int64_t> chunkOf;
   int64_t chunk = 0;
   for (Operation &op : func.front()) {
     chunkOf[&op] = chunk;
-    if (chunk + 1 < chunks && found.cuts[chosen[chunk]].last == &op)
+    if (chunk + 1 < chunks && found.cuts[(*chosen)[chunk]].last == &op)
       ++chunk;
   }
   handWeights(func, origins, chunkOf);
-  for (auto [index, choice] : llvm::enumerate(chosen))
+  for (auto [index, choice] : llvm::enumerate(*chosen))
     if (failed(addBorder(func, found.cuts[choice], index, side)))
       return failure();
   return success();

@@ -36,6 +36,7 @@ _REFUSED = {
     "recipe": _ONE_PROCESS,
     "schedule": _ONE_PROCESS,
     "dump_schedule": _ONE_PROCESS,
+    "cuts": _ONE_PROCESS,
     "cluster": "a step is one process, without links to describe",
 }
 
