@@ -52,8 +52,9 @@ static LogicalResult checkExact(func::FuncOp accumulate, const Owners &owners) {
   for (unsigned index = 0; index != accumulate.getNumArguments(); ++index) {
     StringRef name = argString(accumulate, index, attr::fqn);
     if (!owners.borrowersOf(name).empty())
-      return accumulate.emitError("--exact: several stages read parameter '")
-             << name
+      return accumulate.emitError("--exact: several ")
+             << (owners.nameOf(0).isStage ? "stages" : "chunks")
+             << " read parameter '" << name
              << "', and its gradients are added in another order than on one "
                 "rank; expected no axis pp, or a model without tied weights";
   }

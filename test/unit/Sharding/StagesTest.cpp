@@ -82,4 +82,48 @@ TEST(PartitionChain, GivesTheEndsFewerLayers) {
             (llvm::SmallVector<size_t>{2, 5}));
 }
 
+/// The longest stage of four parts on two stages.
+double longestStage(llvm::ArrayRef<double> seconds, llvm::ArrayRef<size_t> cuts,
+                    llvm::ArrayRef<int64_t> stageOf) {
+  std::vector<double> stages(2);
+  size_t part = 0;
+  for (size_t unit = 0; unit != seconds.size(); ++unit) {
+    stages[stageOf[part]] += seconds[unit];
+    if (part != cuts.size() && cuts[part] == unit)
+      ++part;
+  }
+  return std::max(stages[0], stages[1]);
+}
+
+TEST(BalanceStages, EachUnitCounts) {
+  // Equal parts of 3, 3, 3 and 5: as a loop, stage 1 has 8 and stage 0 has 6.
+  std::vector<double> seconds = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4};
+  llvm::SmallVector<size_t> cuts = {2, 5, 8};
+  std::vector<int64_t> loop = {0, 1, 0, 1};
+  balanceStages(cuts, seconds, 2, [&](int64_t part) { return loop[part]; });
+  EXPECT_EQ(longestStage(seconds, cuts, loop), 7);
+}
+
+/// Cuts stay in order, and no stage becomes longer.
+TEST(BalanceStages, NeverWorse) {
+  std::mt19937 draw(5);
+  for (int trial = 0; trial != 200; ++trial) {
+    std::vector<double> seconds(4 + draw() % 12);
+    for (double &unit : seconds)
+      unit = 1 + draw() % 9;
+    std::vector<int64_t> bytes(seconds.size() - 1, 1);
+    for (const std::vector<int64_t> &stageOf :
+         {std::vector<int64_t>{0, 1, 0, 1}, std::vector<int64_t>{0, 1, 1, 0}}) {
+      llvm::SmallVector<size_t> cuts = partitionChain(seconds, bytes, 4);
+      double before = longestStage(seconds, cuts, stageOf);
+      balanceStages(cuts, seconds, 2,
+                    [&](int64_t part) { return stageOf[part]; });
+      EXPECT_LE(longestStage(seconds, cuts, stageOf), before);
+      EXPECT_LT(cuts[0], cuts[1]);
+      EXPECT_LT(cuts[1], cuts[2]);
+      EXPECT_LT(cuts[2], seconds.size() - 1);
+    }
+  }
+}
+
 } // namespace
