@@ -95,6 +95,31 @@ static FailureOr<bool> dropAbsent(Operation &op, DenseSet<Value> &absent,
   return true;
 }
 
+/// Adds what the part returns of a chunk, and what it hands to others: without
+/// a backward part, `output` as well.
+static void addResults(StageBuilder &made, const CutFunction &part, Chunk name,
+                       const BoundaryShardings &shardings, Value output) {
+  int64_t chunk = name.number;
+  for (unsigned index = 0; index != made.whole.getNumResults(); ++index)
+    if (part.chunkOfResult(index) == chunk)
+      made.addResult(index);
+  for (BoundaryOp boundary : boundariesFrom(part, chunk)) {
+    Value operand = made.mapping.lookupOrNull(boundary.getOperand());
+    // Chunks of one stage have a sum each, as stages do: schedules may run them
+    // in any order.
+    if (std::optional<StringRef> weight = boundary.getParameter())
+      made.addGradient(operand, *weight,
+                       name.isStage ? weight->str()
+                                    : name.gradientSum(*weight));
+    else if (boundary.getTo() < boundary.getFrom())
+      made.addResult(operand, kind::boundary, name.input(),
+                     shardings.lookup(chunk));
+    else if (output)
+      made.addResult(output, kind::boundary, name.output(),
+                     shardings.lookup(chunk + 1));
+  }
+}
+
 FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
                                         const Owners &owners,
                                         const BoundaryShardings &shardings,
@@ -152,23 +177,6 @@ FailureOr<func::FuncOp> dist::slicePart(const CutFunction &part,
     }
   }
   made.builder.setLoc(func.getLoc());
-  for (unsigned index = 0; index != func.getNumResults(); ++index)
-    if (part.chunkOfResult(index) == chunk)
-      made.addResult(index);
-  for (BoundaryOp boundary : boundariesFrom(part, chunk)) {
-    Value operand = made.mapping.lookupOrNull(boundary.getOperand());
-    // Chunks of one stage have a sum each, as stages do: schedules may run them
-    // in any order.
-    if (std::optional<StringRef> weight = boundary.getParameter())
-      made.addGradient(operand, *weight,
-                       name.isStage ? weight->str()
-                                    : name.gradientSum(*weight));
-    else if (boundary.getTo() < boundary.getFrom())
-      made.addResult(operand, kind::boundary, name.input(),
-                     shardings.lookup(chunk));
-    else if (!turns)
-      made.addResult(output, kind::boundary, name.output(),
-                     shardings.lookup(chunk + 1));
-  }
+  addResults(made, part, name, shardings, turns ? Value() : output);
   return made.finish();
 }
