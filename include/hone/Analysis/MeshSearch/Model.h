@@ -71,7 +71,7 @@ struct Model {
   int64_t innerWidth = 0; ///< the greatest common divisor of what products that
                           ///< return to the stream contract
   int64_t experts = 0;
-  bool isCausal = true; ///< all attention is: positions can be divided evenly
+  bool isCausal = true;   ///< all attention is: positions can be divided evenly
   bool takesRings = true; ///< keys and values of all attention can go around
 
   // Bytes per parameter on a rank that has all of them.
