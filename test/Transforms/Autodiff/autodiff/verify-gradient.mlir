@@ -51,7 +51,7 @@ module {
 
 // -----
 
-// expected-error@+2 {{returns 3 results, expected the loss, 1 gradients, then buffers and checks of ids}}
+// expected-error@+2 {{returns 3 results, expected the loss, 1 gradients, then buffers, checks of ids and dropped rows}}
 module {
   func.func @gradient(%x: tensor<f32> {hone.kind = "param", hone.fqn = "x", hone.requires_grad})
       -> (tensor<f32> {hone.kind = "loss"}, tensor<f32> {hone.kind = "grad", hone.fqn = "x"}, tensor<f32>) {
