@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace honert;
 
@@ -67,20 +68,22 @@ Status DroppedRows::refuse(const RowCount &count, const std::string &when,
       roomiest.enough));
 }
 
-Status DroppedRows::add(const Arena &arena, const PlaceOf &placeOf,
-                        int64_t micro, const std::string &when,
-                        const std::string &ending) {
-  latest = {};
+void DroppedRows::read(const Arena &arena, const PlaceOf &placeOf,
+                       int64_t micro) {
   for (const DroppedCount &count : program.droppedCounts) {
     int64_t place = placeOf(count), dropped = 0;
     if (place < 0)
       continue;
     std::memcpy(&dropped, arena.at(place), sizeof dropped);
-    latest.dropped += dropped;
-    latest.rows += micro * count.rows;
+    open.dropped += dropped;
+    open.rows += micro * count.rows;
     if (dropped != 0)
       places[count.location] += dropped;
   }
+}
+
+Status DroppedRows::add(const std::string &when, const std::string &ending) {
+  latest = std::exchange(open, {});
   HONERT_TRY(share(latest));
   all.dropped += latest.dropped;
   all.rows += latest.rows;
@@ -100,27 +103,28 @@ Status DroppedRows::addStep(const Arena &arena, StepFacts &facts,
     const Argument *running = program.argument(Kind::scalar, count.name);
     return running ? running->offset : -1;
   };
+  read(arena, placeOf, step ? 1 : program.microBatches());
   Status added =
-      add(arena, placeOf, step ? 1 : program.microBatches(),
-          format("step %lld", static_cast<long long>(facts.step)), ending);
+      add(format("step %lld", static_cast<long long>(facts.step)), ending);
   facts.dropped = latest;
   facts.droppedSoFar = all;
   return added;
 }
 
-Status DroppedRows::addBatch(const Arena &arena,
-                             const std::vector<const Function *> &functions,
-                             int64_t index, const std::string &ending) {
+void DroppedRows::readBatch(const Arena &arena, const Function &function) {
+  read(
+      arena,
+      [&](const DroppedCount &count) -> int64_t {
+        const Result *result = function.result(count.name);
+        return result ? result->offset : -1;
+      },
+      1);
+}
+
+Status DroppedRows::addBatch(int64_t index, const std::string &ending) {
   if (!isOfProgram)
     return Status();
-  auto placeOf = [&](const DroppedCount &count) -> int64_t {
-    for (const Function *function : functions)
-      if (const Result *result = function->result(count.name))
-        return result->offset;
-    return -1;
-  };
-  return add(arena, placeOf, 1,
-             format("validation batch %lld", static_cast<long long>(index)),
+  return add(format("validation batch %lld", static_cast<long long>(index)),
              ending);
 }
 

@@ -23,18 +23,19 @@ public:
   /// so, the same on all ranks; `ending` says what follows.
   Status addStep(const Arena &arena, StepFacts &facts,
                  const std::string &ending);
-  /// Adds what the functions of a validation batch left.
-  Status addBatch(const Arena &arena,
-                  const std::vector<const Function *> &functions, int64_t index,
-                  const std::string &ending);
+  /// Reads what a function of a validation batch left: another may write over
+  /// it.
+  void readBatch(const Arena &arena, const Function &function);
+  /// Adds what was read of a validation batch.
+  Status addBatch(int64_t index, const std::string &ending);
   /// " | dropped 12 of 4096 rows (0.3 %), most ..."; "" where none is counted.
   std::string summaryText() const;
 
 private:
   /// Where a count lies, or -1.
   using PlaceOf = std::function<int64_t(const DroppedCount &)>;
-  Status add(const Arena &arena, const PlaceOf &placeOf, int64_t micro,
-             const std::string &when, const std::string &ending);
+  void read(const Arena &arena, const PlaceOf &placeOf, int64_t micro);
+  Status add(const std::string &when, const std::string &ending);
   Status share(RowCount &count);
   Status refuse(const RowCount &count, const std::string &when,
                 const std::string &ending) const;
@@ -43,7 +44,7 @@ private:
   ProcessGroup &world;
   bool isOfProgram, stops = false;
   DroppedCount roomiest;                 ///< needs the largest factor
-  RowCount latest, all;                  ///< of the last call; of the run
+  RowCount open, latest, all;            ///< read; of the last call; of the run
   std::map<std::string, int64_t> places; ///< those dropped, by source line
 };
 

@@ -114,8 +114,8 @@ Status Trainer::evaluate(int64_t index, double &loss) {
   HONERT_TRY(executor->wait());
   dataStatus = checkIds(program, executor->arena(), function,
                         "validation batch", index, "the run ends");
-  HONERT_TRY(
-      dropped.addBatch(executor->arena(), {&function}, index, "the run ends"));
+  dropped.readBatch(executor->arena(), function);
+  HONERT_TRY(dropped.addBatch(index, "the run ends"));
   const Result *result = program.evaluationLoss();
   loss = readScalar(result->dtype, result->offset);
   return Status();

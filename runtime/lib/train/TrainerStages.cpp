@@ -51,26 +51,22 @@ Status Trainer::evaluateStages(int64_t index, double &loss) {
       HONERT_TRY(transfers->make(action));
       continue;
     }
-    HONERT_TRY(executor->run(program.functions[action.function]));
+    const Function &function = program.functions[action.function];
+    HONERT_TRY(executor->run(function));
     HONERT_TRY(transfers->progress());
+    // The function of the next chunk writes over what this one returns.
+    HONERT_TRY(executor->wait());
+    if (dataStatus.ok())
+      dataStatus = checkIds(program, executor->arena(), function,
+                            "validation batch", index, "the run ends");
+    dropped.readBatch(executor->arena(), function);
   }
-  HONERT_TRY(executor->wait());
   struct Outcome {
     double loss = 0;
     bool hasLoss = false, hasBadIds = false;
   };
   Outcome own;
-  for (const Action &action : program.evaluateActions)
-    if (action.isRun() && dataStatus.ok())
-      dataStatus = checkIds(program, executor->arena(),
-                            program.functions[action.function],
-                            "validation batch", index, "the run ends");
-  std::vector<const Function *> functions;
-  for (const Action &action : program.evaluateActions)
-    if (action.isRun())
-      functions.push_back(&program.functions[action.function]);
-  HONERT_TRY(
-      dropped.addBatch(executor->arena(), functions, index, "the run ends"));
+  HONERT_TRY(dropped.addBatch(index, "the run ends"));
   own.hasBadIds = !dataStatus.ok();
   const Result *result = program.evaluationLoss();
   own.hasLoss = result;
