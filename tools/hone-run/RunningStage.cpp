@@ -58,14 +58,18 @@ void Stage::begin() {
       beginArgument(func, index);
 }
 
-pipeline::StageFacts Stage::facts() const {
+pipeline::StageFacts Stage::facts(const pipeline::Shape &shape) const {
   pipeline::StageFacts facts;
-  facts.joinsParts = bool(find("accumulate"));
-  facts.evaluates = bool(find("evaluate"));
-  facts.activationsOut =
-      std::max(1, countOf(kind::boundary, dist::stageName(number + 1)));
-  facts.gradientsOut =
-      std::max(1, countOf(kind::boundary, dist::gradientName(number)));
+  for (int index = 0; index != shape.chunksPerRank; ++index) {
+    dist::Chunk chunk =
+        pipeline::nameChunk(shape, shape.chunkOf(number, index));
+    facts.evaluates |= bool(find(chunk.function("evaluate")));
+    pipeline::ChunkFacts &own = facts.chunks.emplace_back();
+    own.joinsParts = bool(find(chunk.function("accumulate")));
+    own.activationsOut = std::max(1, countOf(kind::boundary, chunk.output()));
+    own.gradientsOut =
+        std::max(1, countOf(kind::boundary, chunk.inputGradient()));
+  }
   return facts;
 }
 
@@ -101,7 +105,9 @@ void Stage::keep(func::FuncOp func, int micro, ArrayRef<Tensors> made,
       instance(key.first, key.second, micro) = std::move(shards);
       replaced.push_back(key);
     } else if (keepsResults) {
-      key.first = (func.getSymName() + " " + key.first).str();
+      key.first =
+          (dist::functionWithoutChunk(func.getSymName()) + " " + key.first)
+              .str();
       auto type = cast<RankedTensorType>(func.getResultTypes()[index]);
       shardings[key] = shardingOf(func.getResultAttrDict(index), type);
       results[key] = std::move(shards);

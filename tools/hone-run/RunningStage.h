@@ -24,7 +24,7 @@ public:
   /// Gives each argument of each function its instances.
   void begin();
   /// What the lists depend on besides the schedule and the other stages.
-  pipeline::StageFacts facts() const;
+  pipeline::StageFacts facts(const pipeline::Shape &shape) const;
   mlir::func::FuncOp find(llvm::StringRef function) const {
     mlir::ModuleOp own = module;
     return own.lookupSymbol<mlir::func::FuncOp>(function);

@@ -52,7 +52,8 @@ public:
 private:
   LogicalResult begin();
   LogicalResult makeLists();
-  void lendWeights(MutableArrayRef<pipeline::StageFacts> facts);
+  void lendWeights(MutableArrayRef<pipeline::StageFacts> facts,
+                   const pipeline::Shape &shape);
   LogicalResult runLists();
   FailureOr<bool> runActions(Stage &stage);
   bool transfer(Stage &stage, const StageAction &action);
@@ -94,7 +95,8 @@ LogicalResult StagesRunner::begin() {
   return makeLists();
 }
 
-void StagesRunner::lendWeights(MutableArrayRef<pipeline::StageFacts> facts) {
+void StagesRunner::lendWeights(MutableArrayRef<pipeline::StageFacts> facts,
+                               const pipeline::Shape &shape) {
   for (Stage &borrower : stages)
     for (const std::string &name : borrower.borrowedWeights())
       for (Stage &owner : stages) {
@@ -102,9 +104,17 @@ void StagesRunner::lendWeights(MutableArrayRef<pipeline::StageFacts> facts) {
           continue;
         StringRef kind = owner.has(kind::workingCopy, name) ? kind::workingCopy
                                                             : kind::param;
-        facts[owner.number].lent.push_back({name, borrower.number, kind.str()});
+        std::vector<std::string> sums;
+        for (int index = 0; index != shape.chunksPerRank; ++index) {
+          int chunk = shape.chunkOf(borrower.number, index);
+          std::string sum = pipeline::nameChunk(shape, chunk).gradientSum(name);
+          if (owner.has(kind::grad, sum))
+            sums.push_back(sum);
+        }
+        facts[owner.number].lent.push_back(
+            {name, borrower.number, kind.str(), sums});
         facts[borrower.number].borrowed.push_back(
-            {name, owner.number, kind::workingCopy.str()});
+            {name, owner.number, kind::workingCopy.str(), sums});
       }
 }
 
@@ -114,15 +124,15 @@ LogicalResult StagesRunner::makeLists() {
     return failure();
   SmallVector<pipeline::StageFacts, 0> facts;
   for (const Stage &stage : stages)
-    facts.push_back(stage.facts());
-  lendWeights(facts);
-  for (const Stage &stage : stages) {
-    if (!facts[stage.number].joinsParts)
-      continue;
-    bool isEarly =
-        stage.countOf(kind::boundary, dist::stageName(stage.number)) > 1;
-    if (llvm::Error error =
-            pipeline::joinParts(*schedule, stage.number, isEarly))
+    facts.push_back(stage.facts(schedule->shape));
+  const pipeline::Shape &shape = schedule->shape;
+  lendWeights(facts, shape);
+  int chunk = shape.chunks() - 1;
+  const Stage &last = stages[shape.rankOf(chunk)];
+  if (facts[last.number].chunks.back().joinsParts) {
+    std::string input = pipeline::nameChunk(shape, chunk).input();
+    bool isEarly = last.countOf(kind::boundary, input) > 1;
+    if (llvm::Error error = pipeline::joinParts(*schedule, isEarly))
       return module.emitError(llvm::toString(std::move(error)));
   }
   for (const Stage &stage : stages) {
@@ -130,7 +140,7 @@ LogicalResult StagesRunner::makeLists() {
     stepLists.push_back(pipeline::listStep(*schedule, stage.number, own));
     if (own.evaluates)
       evaluationLists.push_back(
-          pipeline::listEvaluation(stage.number, int(stages.size()), own));
+          pipeline::listEvaluation(schedule->shape, stage.number, own));
   }
   return success();
 }
@@ -183,8 +193,8 @@ FailureOr<bool> StagesRunner::runActions(Stage &stage) {
         break;
       continue;
     }
-    if (failed(stage.run(action.name, action.micro, action.name == "evaluate",
-                         exchange)))
+    bool evaluates = dist::functionWithoutChunk(action.name) == "evaluate";
+    if (failed(stage.run(action.name, action.micro, evaluates, exchange)))
       return failure();
   }
   return stage.next != first;

@@ -307,6 +307,10 @@ Change AllToAllOp::getPlacementChange() {
       AxisPlacement::sharded(getTo(), getToCuts(), getToSnake())};
 }
 
+bool AllToAllOp::keepsPositions(unsigned dim) {
+  return dim != getFrom() && dim != getTo();
+}
+
 /// Of the dimensions up to both, only one may differ from 1 before, and the
 /// other after.
 bool AllToAllOp::isContiguous() {

@@ -270,7 +270,7 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "reduceScatter", 
   }];
 }
 
-def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "allToAll", ["isContiguous"], []> {
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "allToAll", ["keepsPositions", "isContiguous"], []> {
   let summary = "Moves the sharding of a tensor from one dimension to another";
   let description = [{
     The operand is sharded along `from`, the result along `to`. The op computes the `dist.all_gather` of `from` (with
