@@ -418,13 +418,13 @@ def DistSplitForOverlap : Pass<"dist-split-for-overlap", "::mlir::ModuleOp"> {
     The pass runs after `dist-partition`. A product that waits for a collective leaves the GPU idle meanwhile. The pass
     splits such products, and the ops and collectives around them, along a dimension into `pieces` pieces that do not
     depend on each other. While the collective of one piece runs, the next piece computes: asynchronous tensor
-    parallelism, and the overlap of the all-to-alls of experts. `hone-overlap-collectives` starts them early and waits
-    for them late, and the predicted time of a step counts what remains.
+    parallelism. `hone-overlap-collectives` starts collectives early and waits for them late, and the predicted time of
+    a step counts what remains.
 
     - **What is split.** Collectives along `axes`, and ops whose iterations along the dimension are independent:
       products, norms, elementwise ops, moves. Attention, random numbers, orders and sums over the dimension are not;
       they read the pieces side by side, behind the last of them.
-    - **Along which dimension.** The outermost in which a collective moves nothing (sequences of the batch), if the
+    - **Along which dimension.** The outermost before the one that a collective moves (sequences of the batch), if the
       number of pieces divides it. Else the dimension that it gathers or scatters, within the shard of each rank.
     - **In which order.** A piece runs one step behind the piece before it, where a step ends at a collective.
     - **What is not worth it.** A collective whose pieces take over 1.5 times as long on their links as the whole,
@@ -454,7 +454,7 @@ def DistSplitForOverlap : Pass<"dist-split-for-overlap", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::HoneDialect"];
   let options = [
     Option<"pieces", "pieces", "int64_t", "2", "Pieces of an op">,
-    Option<"axes", "axes", "std::string", "\"tp+ep\"", "Axes of the collectives that are split, with + between">,
+    Option<"axes", "axes", "std::string", "\"tp\"", "Axes of the collectives that are split, with + between">,
     Option<"bytes", "bytes", "int64_t", "0", "Bytes of the smallest collective that is split; 0: chosen by its links">,
     Option<"report", "report", "bool", "false", "Explain what is split in remarks">
   ];

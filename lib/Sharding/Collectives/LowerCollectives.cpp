@@ -167,8 +167,12 @@ static Value lower(ImplicitLocOpBuilder &b, CollectiveOpInterface op,
   Value sent = to.isSharded() ? blocks.split(operand, to.dim, to.cuts, to.snake)
                               : blocks.asBlock(operand);
   Value received = op.createOnBlocks(b, sent, n);
-  if (Attribute piece = op->getAttr(pieceAttr))
-    received.getDefiningOp()->setAttr(pieceAttr, piece);
+  if (Attribute piece = op->getAttr(pieceAttr)) {
+    Operation *made = received.getDefiningOp();
+    while (!isa<CollectiveOpInterface>(made)) // a view of what it returns
+      made = made->getOperand(0).getDefiningOp();
+    made->setAttr(pieceAttr, piece);
+  }
   return from.isSharded()
              ? blocks.merge(received, from.dim, from.cuts, from.snake)
              : blocks.withoutBlock(received);

@@ -50,26 +50,28 @@ bool CutAnalysis::isCollective(Operation *op) const {
 }
 
 /// How a collective is split that nothing else decides about: along the
-/// outermost dimension in which it moves nothing, else within the shards of the
-/// dimension that it gathers or scatters.
+/// outermost dimension before those that it moves, else within the shards of
+/// the dimension that it gathers or scatters.
 std::optional<Cut> CutAnalysis::firstCut(CollectiveOpInterface op) const {
   Value operand = op->getOperand(0);
-  Cut cut = {0, {{0}, {}, false}};
-  for (int64_t dim = 0, rank = typeOf(operand).getRank(); dim != rank; ++dim) {
-    cut.dim = dim;
-    // The last dimension is what products sum over, and norms.
-    if (dim + 1 != rank && op.keepsPositions(dim) && divides(operand, cut))
-      return cut;
-  }
   PlacementChange change = *op.getPlacementChange();
-  bool isGathered = change.consumed.isSharded();
-  if (isGathered == change.produced.isSharded())
+  const AxisPlacement &from = change.consumed, &to = change.produced;
+  if (typeOf(operand).getRank() == 0)
     return std::nullopt;
-  cut.dim = isGathered ? change.consumed.dim : change.produced.dim;
-  Value shard = isGathered ? operand : op->getResult(0);
-  if (cut.dim + 1 == typeOf(shard).getRank() || !divides(shard, cut))
+  // The last dimension is what products sum over, and norms.
+  unsigned last = typeOf(operand).getRank() - 1;
+  unsigned moved = std::min(from.isSharded() ? from.dim : last,
+                            to.isSharded() ? to.dim : last);
+  Cut cut = {0, {{0}, {}, false}};
+  for (; cut.dim < std::min(moved, last); ++cut.dim)
+    if (op.keepsPositions(cut.dim) && divides(operand, cut))
+      return cut;
+  unsigned shard = from.isSharded() ? 0 : 1;
+  cut.dim = moved;
+  if (from.isSharded() == to.isSharded() || moved == last ||
+      !divides(tensorOf(op, shard), cut))
     return std::nullopt;
-  std::optional<OpCuts> all = cutsOfCollective(op, isGathered ? 0 : 1, cut);
+  std::optional<OpCuts> all = cutsOfCollective(op, shard, cut);
   return all ? all->front() : std::nullopt;
 }
 
@@ -90,7 +92,7 @@ void CutAnalysis::seed(Operation &op) {
     return;
   Value operand = op.getOperand(0);
   std::optional<Cut> cut = firstCut(cast<CollectiveOpInterface>(op));
-  if (!cut || !cuts.try_emplace(operand, *cut).second)
+  if (!cut || !agrees(operand, cut) || !cuts.try_emplace(operand, *cut).second)
     return;
   open.push_back(operand);
   while (!open.empty()) {
@@ -105,6 +107,17 @@ void CutAnalysis::seed(Operation &op) {
   }
 }
 
+/// Whether the ops that were taken in split `value` as `own` does, or not.
+bool CutAnalysis::agrees(Value value, const std::optional<Cut> &own) const {
+  auto known = cuts.find(value);
+  if (known != cuts.end())
+    return own && known->second == *own;
+  return !own || llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    auto reader = ops.find(use.getOwner());
+    return reader == ops.end() || reader->second[use.getOperandNumber()] == own;
+  });
+}
+
 /// Takes `op` in, of which a tensor is split, if all that it shares with ops
 /// that were taken in is split alike.
 void CutAnalysis::visit(Operation *op, unsigned tensor, const Cut &cut) {
@@ -113,11 +126,9 @@ void CutAnalysis::visit(Operation *op, unsigned tensor, const Cut &cut) {
   std::optional<OpCuts> all = cutsFrom(op, tensor, cut);
   if (!all)
     return;
-  for (auto [index, own] : llvm::enumerate(*all)) {
-    auto known = cuts.find(tensorOf(op, index));
-    if (own && known != cuts.end() && !(known->second == *own))
+  for (auto [index, own] : llvm::enumerate(*all))
+    if (!agrees(tensorOf(op, index), own))
       return;
-  }
   for (auto [index, own] : llvm::enumerate(*all)) {
     Value value = tensorOf(op, index);
     if (own && !isa<BlockArgument>(value) &&

@@ -59,6 +59,7 @@ private:
   void seed(mlir::Operation &op);
   bool isCollective(mlir::Operation *op) const;
   std::optional<Cut> firstCut(CollectiveOpInterface op) const;
+  bool agrees(mlir::Value value, const std::optional<Cut> &own) const;
   void visit(mlir::Operation *op, unsigned tensor, const Cut &cut);
   std::optional<OpCuts> cutsFrom(mlir::Operation *op, unsigned tensor,
                                  const Cut &cut) const;

@@ -122,10 +122,16 @@ static void dropCopies(PieceRegion &region, const CutAnalysis &analysis,
   for (Operation *op : region.ops)
     if (std::optional<Transfer> transfer = transferOf(op, mesh))
       longest = std::max(longest, transfer->seconds);
+  auto isInside = [&](Operation *op) { return region.ops.contains(op); };
+  llvm::SmallPtrSet<Operation *, 8> ends;
+  for (Operation *op : region.ops)
+    if (isProduct(op) &&
+        (!reads(op, isInside) || llvm::none_of(op->getUsers(), isInside)))
+      ends.insert(op);
   region.ops.remove_if([&](Operation *op) {
-    return isProduct(op) && 2 * double(copiedBytes(op, region, analysis)) /
-                                    target.bytesPerSecond() >
-                                longest;
+    return ends.contains(op) && 2 * double(copiedBytes(op, region, analysis)) /
+                                        target.bytesPerSecond() >
+                                    longest;
   });
 }
 

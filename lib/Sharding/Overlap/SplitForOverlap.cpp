@@ -301,7 +301,7 @@ struct DistSplitForOverlap
     });
     emitRemark(region.ops.front()->getLoc())
         << region.ops.size() << " ops, " << collectives
-        << " of them collectives, run in " << pieces << " pieces";
+        << " of them collectives, run in " << int64_t(pieces) << " pieces";
   }
 };
 } // namespace

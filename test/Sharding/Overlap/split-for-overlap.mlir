@@ -85,3 +85,16 @@ func.func @steps(%x: tensor<2x4x8xf32> {dist.sharding = #dist.sharding<{}, {}, {
   %z = hone.dot_general %g, %v batch [] x [] contract [2] x [0] : tensor<2x4x8xf32>, tensor<8x8xf32> -> tensor<2x4x8xf32>
   return %z : tensor<2x4x8xf32>
 }
+
+// A product of a value with itself reads one operand as a whole: it is not split.
+// CHECK-LABEL: @both
+// CHECK: %[[S:.*]] = hone.concat %{{.*}}, %{{.*}} dim 0
+// CHECK-NEXT: hone.dot_general %[[S]], %[[S]]
+func.func @both(%x: tensor<2x4x8xf32> {dist.sharding = #dist.sharding<{}, {}, {"tp"}>},
+                %w: tensor<8x8xf32> {dist.sharding = #dist.sharding<{"tp"}, {}>})
+    -> (tensor<2x4x2x4xf32> {dist.sharding = #dist.sharding<{}, {}, {}, {}>}) {
+  %y = hone.dot_general %x, %w batch [] x [] contract [2] x [0] : tensor<2x4x8xf32>, tensor<8x8xf32> -> tensor<2x4x8xf32>
+  %s = dist.all_reduce sum %y over ["tp"] : tensor<2x4x8xf32>
+  %p = hone.dot_general %s, %s batch [] x [] contract [2] x [2] : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x4x2x4xf32>
+  return %p : tensor<2x4x2x4xf32>
+}
