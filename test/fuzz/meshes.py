@@ -114,7 +114,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=Path)
     parser.add_argument("--graphs", type=int, default=30)
-    parser.add_argument("--first", type=int, default=7000)
+    parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     tally = Tally()

@@ -49,6 +49,19 @@ static bool hidesRepeated(const PlacedOp &op) {
   return op.operands[0].repeated.all();
 }
 
+/// Adds dimensions of one element beside one along which elements are equal: a
+/// reshape may have split them off from it, and a rank holds one element.
+static void addSplitOff(llvm::SmallBitVector &repeated,
+                        ArrayRef<int64_t> shape) {
+  for (bool isForward : {true, false})
+    for (unsigned i = 1; i < shape.size(); ++i) {
+      unsigned dim = isForward ? i : shape.size() - 1 - i;
+      unsigned before = isForward ? i - 1 : dim + 1;
+      if (shape[dim] == 1 && repeated.test(before))
+        repeated.set(dim);
+    }
+}
+
 /// Whether zeros stand along `dim` of the result.
 static bool pads(PadOp op, unsigned dim) {
   return op.getLow()[dim] != 0 || op.getHigh()[dim] != 0 ||
@@ -75,6 +88,8 @@ llvm::SmallBitVector dist::repeatedDims(const PlacedOp &op, unsigned result) {
                  isRepeated(op, factor);
         }))
       dims.set(dim);
+  if (isa<ReshapeOp>(op.op))
+    addSplitOff(dims, op.rule.shapeOf(tensor));
   return dims;
 }
 
