@@ -61,6 +61,7 @@ Status Trainer::evaluateStages(int64_t index, double &loss) {
                             "validation batch", index, "the run ends");
     dropped.readBatch(executor->arena(), function);
   }
+  HONERT_TRY(executor->wait()); // for what is sent last
   struct Outcome {
     double loss = 0;
     bool hasLoss = false, hasBadIds = false;
