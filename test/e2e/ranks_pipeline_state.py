@@ -23,7 +23,7 @@ MICRO = 4
 REFUSED = {
     "--dump d": "--dump: this program has stages of a pipeline, expected one without",
     "--bench-collectives": "--bench-collectives: this program has stages of a pipeline, expected one without",
-    "--compare-launches": "--compare-launches: this program runs on CPUs",
+    "--compare-launches": "--compare-launches: this program has stages of a pipeline",
     "--smoke": "--smoke: this program runs on CPUs",
     "--generate a": "--generate: this program cannot generate",
     "--prompt-ids 1": "--prompt-ids: this program cannot generate",
