@@ -217,6 +217,37 @@ AttentionBwdOp RingBuilder::differentiate(ValueRange operands, bool causal) {
 }
 
 namespace {
+/// The keys and values that a rank has in a step of the ring. They are sent on
+/// before the step reads them.
+class KeysUnderWay {
+public:
+  KeysUnderWay(RingBuilder &ring, Value key, Value value)
+      : key(key), value(value), ring(ring) {
+    send(1);
+  }
+
+  void enterStep(int64_t step) {
+    key = nextKey;
+    value = nextValue;
+    send(step + 1);
+    ring.enterStep(step);
+  }
+
+  Value key, value;
+
+private:
+  /// Those of `step`, if there is one.
+  void send(int64_t step) {
+    if (step == ring.numRanks())
+      return;
+    nextKey = ring.shift(key);
+    nextValue = ring.shift(value);
+  }
+
+  RingBuilder &ring;
+  Value nextKey, nextValue;
+};
+
 /// Results of one run of queries over the keys so far.
 struct Partial {
   Value result, lse;
@@ -232,27 +263,18 @@ static void mergeInto(RingBuilder &ring, Partial &own, Value result,
 static SmallVector<Value> lower(RingAttentionOp op, int64_t ranks) {
   RingBuilder ring(op, op.getAxes(), op.getScaleAttr(), ranks,
                    /*isBackward=*/false);
-  Value key = op.getKey(), value = op.getValue(), nextKey, nextValue;
-  auto send = [&](int64_t step) {
-    if (step == ranks)
-      return;
-    nextKey = ring.shift(key);
-    nextValue = ring.shift(value);
-  };
-  send(1);
-  auto own = ring.attend(op.getQuery(), key, value, /*causal=*/true);
+  KeysUnderWay keys(ring, op.getKey(), op.getValue());
+  auto own = ring.attend(op.getQuery(), keys.key, keys.value, /*causal=*/true);
   Runs results = ring.apart(ring.byRuns(own.getResult())),
        lses = ring.apart(ring.byRuns(own.getLse()));
   Partial first = {results.first, lses.first},
           second = {results.second, lses.second};
   for (int64_t step = 1; step != ranks; ++step) {
-    key = nextKey;
-    value = nextValue;
-    send(step + 1);
-    ring.enterStep(step);
-    auto part = ring.attend(ring.chooseQueries(op.getQuery()),
-                            ring.chooseKeys(key), ring.chooseKeys(value),
-                            /*causal=*/false);
+    keys.enterStep(step);
+    auto part =
+        ring.attend(ring.chooseQueries(op.getQuery()),
+                    ring.chooseKeys(keys.key), ring.chooseKeys(keys.value),
+                    /*causal=*/false);
     results = ring.apart(ring.runsOfBatch(part.getResult()));
     lses = ring.apart(ring.runsOfBatch(part.getLse()));
     // The first half of the batch is of the first run of queries, or also of
@@ -307,28 +329,16 @@ static void addStep(RingBuilder &ring, Gradients &sums, AttentionBwdOp part) {
 static SmallVector<Value> lower(RingAttentionBwdOp op, int64_t ranks) {
   RingBuilder ring(op, op.getAxes(), op.getScaleAttr(), ranks,
                    /*isBackward=*/true);
-  Value key = op.getKey(), value = op.getValue(), nextKey, nextValue;
-  auto send = [&](int64_t step) {
-    if (step == ranks)
-      return;
-    nextKey = ring.shift(key);
-    nextValue = ring.shift(value);
-  };
-  send(1);
+  KeysUnderWay keys(ring, op.getKey(), op.getValue());
   auto own = ring.differentiate(op->getOperands(), /*causal=*/true);
   // Gradients of keys and values begin with those of the rank before.
   Gradients sums = {ring.apart(ring.byRuns(own.getQueryGrad())), {}, {}};
   for (int64_t step = 1; step != ranks; ++step) {
-    key = nextKey;
-    value = nextValue;
-    send(step + 1);
-    ring.enterStep(step);
-    SmallVector<Value> operands = {ring.chooseQueries(op.getGrad()),
-                                   ring.chooseQueries(op.getQuery()),
-                                   ring.chooseKeys(key),
-                                   ring.chooseKeys(value),
-                                   ring.chooseQueries(op.getOutput()),
-                                   ring.chooseQueries(op.getLse())};
+    keys.enterStep(step);
+    SmallVector<Value> operands = {
+        ring.chooseQueries(op.getGrad()),   ring.chooseQueries(op.getQuery()),
+        ring.chooseKeys(keys.key),          ring.chooseKeys(keys.value),
+        ring.chooseQueries(op.getOutput()), ring.chooseQueries(op.getLse())};
     addStep(ring, sums, ring.differentiate(operands, /*causal=*/false));
   }
   auto home = [&](Value sum, Value part) {

@@ -123,16 +123,18 @@ static void dropCopies(PieceRegion &region, const CutAnalysis &analysis,
     if (std::optional<Transfer> transfer = transferOf(op, mesh))
       longest = std::max(longest, transfer->seconds);
   auto isInside = [&](Operation *op) { return region.ops.contains(op); };
-  llvm::SmallPtrSet<Operation *, 8> ends;
+  auto isEnd = [&](Operation *op) {
+    return !reads(op, isInside) || llvm::none_of(op->getUsers(), isInside);
+  };
+  // Of the region as it is: what is left out first decides about no other.
+  llvm::SmallPtrSet<Operation *, 8> dropped;
   for (Operation *op : region.ops)
-    if (isProduct(op) &&
-        (!reads(op, isInside) || llvm::none_of(op->getUsers(), isInside)))
-      ends.insert(op);
-  region.ops.remove_if([&](Operation *op) {
-    return ends.contains(op) && 2 * double(copiedBytes(op, region, analysis)) /
-                                        target.bytesPerSecond() >
-                                    longest;
-  });
+    if (isProduct(op) && isEnd(op) &&
+        2 * double(copiedBytes(op, region, analysis)) /
+                target.bytesPerSecond() >
+            longest)
+      dropped.insert(op);
+  region.ops.remove_if([&](Operation *op) { return dropped.contains(op); });
 }
 
 std::vector<PieceRegion> dist::findRegions(Block &block,
