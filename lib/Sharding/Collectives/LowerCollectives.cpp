@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Sharding/Model/Slices.h"
 #include "hone/Sharding/IR/Sharding.h"
 #include "hone/Sharding/Passes.h"
 
@@ -112,26 +113,10 @@ private:
   }
 
   Value slice(Value value, int64_t dim, int64_t begin, int64_t end) {
-    Shape limits(typeOf(value).getShape());
-    if (end - begin == limits[dim])
-      return value;
-    Shape starts(limits.size(), 0), strides(limits.size(), 1);
-    starts[dim] = begin;
-    limits[dim] = end;
-    Shape shape = limits;
-    shape[dim] -= begin;
-    return b.create<SliceOp>(typeOf(value).clone(shape), value, starts, limits,
-                             strides);
+    return sliceOf(b, value, dim, begin, end);
   }
-
   Value concat(ArrayRef<Value> parts, int64_t dim) {
-    if (parts.size() == 1)
-      return parts.front();
-    Shape shape(typeOf(parts.front()).getShape());
-    shape[dim] = 0;
-    for (Value part : parts)
-      shape[dim] += typeOf(part).getDimSize(dim);
-    return b.create<ConcatOp>(typeOf(parts.front()).clone(shape), parts, dim);
+    return concatOf(b, parts, dim);
   }
 
   Value moveDim(Value value, int64_t from, int64_t to) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Regions.h"
+#include "Sharding/Model/Slices.h"
 #include "Sharding/Partition/LocalOps.h"
 #include "hone/Sharding/Passes.h"
 
@@ -72,8 +73,12 @@ private:
   void replaceOperands(Operation *op);
   void replaceOtherUses();
 
-  Value slice(Value value, unsigned dim, PositionRun run);
-  Value concat(ArrayRef<Value> parts, unsigned dim);
+  Value slice(Value value, unsigned dim, PositionRun run) {
+    return sliceOf(b, value, dim, run.begin, run.begin + run.length);
+  }
+  Value concat(ArrayRef<Value> parts, unsigned dim) {
+    return concatOf(b, parts, dim);
+  }
 
   PieceRegion &region;
   Pieces &pieces;
@@ -112,26 +117,6 @@ SmallVector<Splitter::Place> Splitter::order() const {
            std::tie(y.slot, y.index, y.piece);
   });
   return places;
-}
-
-Value Splitter::slice(Value value, unsigned dim, PositionRun run) {
-  SmallVector<int64_t> shape(typeOf(value).getShape()), starts(shape.size(), 0),
-      strides(shape.size(), 1), limits = shape;
-  starts[dim] = run.begin;
-  limits[dim] = run.begin + run.length;
-  shape[dim] = run.length;
-  return b.create<SliceOp>(typeOf(value).clone(shape), value, starts, limits,
-                           strides);
-}
-
-Value Splitter::concat(ArrayRef<Value> parts, unsigned dim) {
-  if (parts.size() == 1)
-    return parts.front();
-  SmallVector<int64_t> shape(typeOf(parts.front()).getShape());
-  shape[dim] = 0;
-  for (Value part : parts)
-    shape[dim] += typeOf(part).getDimSize(dim);
-  return b.create<ConcatOp>(typeOf(parts.front()).clone(shape), parts, dim);
 }
 
 /// The piece that a region has computed, or a slice.

@@ -8,6 +8,7 @@
 
 #include "LocalOps.h"
 
+#include "Sharding/Model/Slices.h"
 #include "hone/IR/QueryPositions.h"
 #include "hone/Sharding/IR/RingOps.h"
 
@@ -287,18 +288,6 @@ static void setPlace(RandomOpInterface local, Value first,
       global.getWhole().value_or(global.getRandomShape())));
 }
 
-/// `size` positions of dimension `dim` from `begin` on.
-static Value sliceOf(ImplicitLocOpBuilder &b, Value value, int64_t dim,
-                     int64_t begin, int64_t size) {
-  SmallVector<int64_t> shape(typeOf(value).getShape()), starts(shape.size(), 0),
-      strides(shape.size(), 1), limits = shape;
-  starts[dim] = begin;
-  limits[dim] = begin + size;
-  shape[dim] = size;
-  return b.create<SliceOp>(typeOf(value).clone(shape), value, starts, limits,
-                           strides);
-}
-
 /// The op on each run of dimension `dim`, the runs side by side: each begins at
 /// a number of its own.
 static Values emitRuns(ImplicitLocOpBuilder &b, const SplitOp &split,
@@ -313,7 +302,7 @@ static Values emitRuns(ImplicitLocOpBuilder &b, const SplitOp &split,
     for (auto [index, operand] : llvm::enumerate(pieces))
       for (auto [place, there] : llvm::enumerate(split.rule.factorsOf(index)))
         if (llvm::is_contained(there, int(factor)))
-          operand = sliceOf(b, operand, place, begin, own.length);
+          operand = sliceOf(b, operand, place, begin, begin + own.length);
     Value first = firstNumber(b, split, op, operands, run);
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] = own.length;
