@@ -1,12 +1,17 @@
-//===- QuantizationOps.cpp - Verifier and facts of dequantize -------------===//
+//===- QuantizationOps.cpp - Verifiers and facts of codes -----------------===//
 
 #include "ShapeChecks.h"
+#include "hone/IR/Fp8.h"
 #include "hone/IR/WeightCode.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// Stored weights
+//===----------------------------------------------------------------------===//
 
 LogicalResult DequantizeOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getResult());
@@ -62,5 +67,103 @@ DimensionMapping DequantizeOp::getDimensionMapping() {
   }
   mapping.operands = {codes, scales};
   mapping.results = {values};
+  return mapping;
+}
+
+//===----------------------------------------------------------------------===//
+// Codes of fp8
+//===----------------------------------------------------------------------===//
+
+LogicalResult hone::expectScaleTile(Operation *op, ArrayRef<int64_t> tile) {
+  if (scaleTileOf(tile))
+    return success();
+  InFlightDiagnostic diag = op->emitOpError() << "tile is ";
+  return appendShape(diag, tile)
+         << ", expected [0, 0], [1, 128], [128, 128] or [1, 32]";
+}
+
+LogicalResult hone::expectScales(Operation *op, StringRef what, Value scales,
+                                 const honert::ScaleLayout &layout) {
+  return expectType(op, what, scales, scaleType(op->getContext(), layout));
+}
+
+DimensionMapping AmaxOp::getDimensionMapping() {
+  DimensionMapping mapping;
+  TensorFactors operand;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(getOperand()))) {
+    mapping.factors.push_back({size, FactorKind::Reduce});
+    operand.push_back(int(dim));
+  }
+  mapping.operands = {operand};
+  mapping.results = {TensorFactors()};
+  mapping.combiner = ReduceKind::max;
+  return mapping;
+}
+
+void QuantizeOp::build(OpBuilder &builder, OperationState &state, Value operand,
+                       Value amax, honert::ScaleTile tile, Type code,
+                       bool transposed) {
+  SmallVector<int64_t> shape(shapeOf(operand));
+  if (transposed)
+    std::swap(shape[0], shape[1]);
+  honert::TileSize size = honert::sizeOf(tile);
+  build(builder, state, RankedTensorType::get(shape, code),
+        scaleType(builder.getContext(), {tile, shape[0], shape[1]}), operand,
+        amax, builder.getDenseI64ArrayAttr({size.rows, size.columns}),
+        transposed ? builder.getUnitAttr() : nullptr);
+}
+
+honert::ScaleLayout QuantizeOp::getScaleLayout() {
+  ArrayRef<int64_t> shape = shapeOf(getCodes());
+  return {*scaleTileOf(getTile()), shape[0], shape[1]};
+}
+
+honert::Fp8Format QuantizeOp::getFormat() {
+  return fp8FormatOf(elementOf(getCodes()));
+}
+
+LogicalResult QuantizeOp::verify() {
+  SmallVector<int64_t> shape(shapeOf(getOperand()));
+  if (shape.size() != 2) // quantize_c1
+    return emitOpError() << "operand has rank " << shape.size()
+                         << ", expected 2";
+  if (failed(expectScaleTile(*this, getTile()))) // quantize_c2
+    return failure();
+  bool isTensor = *scaleTileOf(getTile()) == honert::ScaleTile::tensor;
+  if (isTensor != bool(getAmax())) // quantize_c3
+    return emitOpError() << "has " << (getAmax() ? "an" : "no")
+                         << " amax, expected "
+                         << (isTensor ? "one for tile [0, 0]"
+                                      : "none: each tile has its own");
+  if (getTransposed())
+    std::swap(shape[0], shape[1]);
+  if (failed(expectShape(*this, "codes", getCodes(), shape))) // quantize_c4
+    return failure();
+  return expectScales(*this, "scales", getScales(),
+                      getScaleLayout()); // quantize_c5
+}
+
+/// Of each element its magnitude, exponent and code.
+OpCost QuantizeOp::getCost() { return hone::detail::elementwiseCost(*this, 8); }
+
+/// Rows are independent where each has its own scales, all of them with one
+/// scale. Columns are divided with one scale only.
+DimensionMapping QuantizeOp::getDimensionMapping() {
+  honert::ScaleLayout layout = getScaleLayout();
+  bool isTensor = layout.tile == honert::ScaleTile::tensor;
+  DimensionMapping mapping;
+  mapping.factors = {{layout.rows, FactorKind::Parallel},
+                     {layout.columns, FactorKind::Parallel}};
+  bool areRowsFree = isTensor || layout.tile == honert::ScaleTile::row128;
+  TensorFactors codes = {areRowsFree ? 0 : -1, isTensor ? 1 : -1};
+  TensorFactors operand = codes, scales(layout.shape().size(), -1);
+  if (getTransposed())
+    std::swap(operand[0], operand[1]);
+  if (layout.tile == honert::ScaleTile::row128)
+    scales[1] = codes[0];
+  mapping.operands = {operand};
+  if (getAmax())
+    mapping.operands.push_back(TensorFactors());
+  mapping.results = {codes, scales};
   return mapping;
 }

@@ -2,6 +2,8 @@
 
 #include "ShapeChecks.h"
 
+#include "hone/IR/Fp8.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -149,10 +151,85 @@ void DotGeneralOp::build(OpBuilder &builder, OperationState &state, Value lhs,
   auto type = RankedTensorType::get(
       dotShape(lhs, rhs, lhsBatch, rhsBatch, lhsContract, rhsContract),
       elementOf(lhs));
-  build(builder, state, type, lhs, rhs, builder.getDenseI64ArrayAttr(lhsBatch),
-        builder.getDenseI64ArrayAttr(rhsBatch),
-        builder.getDenseI64ArrayAttr(lhsContract),
-        builder.getDenseI64ArrayAttr(rhsContract));
+  build(builder, state, type, lhs, rhs, lhsBatch, rhsBatch, lhsContract,
+        rhsContract);
+}
+
+void DotGeneralOp::build(OpBuilder &builder, OperationState &state, Type result,
+                         Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch,
+                         ArrayRef<int64_t> rhsBatch,
+                         ArrayRef<int64_t> lhsContract,
+                         ArrayRef<int64_t> rhsContract) {
+  auto dims = [&](ArrayRef<int64_t> list) {
+    return builder.getDenseI64ArrayAttr(list);
+  };
+  build(builder, state, result, lhs, rhs, /*scales=*/ValueRange(),
+        dims(lhsBatch), dims(rhsBatch), dims(lhsContract), dims(rhsContract),
+        /*lhs_tile=*/nullptr, /*rhs_tile=*/nullptr,
+        /*fast_accumulation=*/nullptr, /*quantized=*/nullptr);
+}
+
+static honert::ScaleLayout layoutOf(Value codes, ArrayRef<int64_t> tile) {
+  ArrayRef<int64_t> shape = shapeOf(codes);
+  return {*scaleTileOf(tile), shape[0], shape[1]};
+}
+
+honert::ScaleLayout DotGeneralOp::getLhsScaleLayout() {
+  return layoutOf(getLhs(), *getLhsTile());
+}
+
+honert::ScaleLayout DotGeneralOp::getRhsScaleLayout() {
+  return layoutOf(getRhs(), *getRhsTile());
+}
+
+/// Checks operands that are codes of fp8, and their scales.
+static LogicalResult verifyCodes(DotGeneralOp op) {
+  if (isa<Float8E5M2Type>(elementOf(op.getLhs())) &&
+      isa<Float8E5M2Type>(elementOf(op.getRhs()))) // dot_general_c4
+    return op.emitOpError(
+        "multiplies f8E5M2 by f8E5M2, expected at most one such operand");
+  for (Value codes : {op.getLhs(), op.getRhs()})
+    if (shapeOf(codes).size() != 2) // dot_general_c5
+      return op.emitOpError()
+             << "codes have rank " << shapeOf(codes).size() << ", expected 2";
+  if (op.getLhsContract() != ArrayRef<int64_t>{1} ||
+      op.getRhsContract() != ArrayRef<int64_t>{1}) // dot_general_c5
+    return op.emitOpError("sums codes over another dimension, expected "
+                          "contract [1] x [1]");
+  if (op.getScales().size() != 2 || !op.getLhsTile() || !op.getRhsTile())
+    return op.emitOpError() // dot_general_c6
+           << "has " << op.getScales().size()
+           << " tensors of scales, expected 2 with tiles, as operands are "
+              "codes";
+  for (ArrayRef<int64_t> tile : {*op.getLhsTile(), *op.getRhsTile()})
+    if (failed(expectScaleTile(op, tile))) // dot_general_c6
+      return failure();
+  honert::ScaleLayout lhs = op.getLhsScaleLayout(),
+                      rhs = op.getRhsScaleLayout();
+  if (!honert::canMultiply(lhs.tile, rhs.tile)) { // dot_general_c6
+    InFlightDiagnostic diag = op.emitOpError() << "multiplies tiles ";
+    appendShape(diag, *op.getLhsTile()) << " by ";
+    return appendShape(diag, *op.getRhsTile())
+           << ", expected equal ones, or [128, 128] with [1, 128]";
+  }
+  if (failed(expectScales(op, "lhs scales", op.getLhsScales(), lhs)))
+    return failure(); // dot_general_c7
+  return expectScales(op, "rhs scales", op.getRhsScales(), rhs);
+}
+
+/// Checks operands that are no codes.
+static LogicalResult verifyFactors(DotGeneralOp op) {
+  if (!op.getScales().empty() || op.getLhsTile() ||
+      op.getRhsTile()) // dot_general_c6
+    return op.emitOpError("has scales, expected none: operands are no codes");
+  if (op.getFastAccumulation()) // dot_general_c8
+    return op.emitOpError("is fast, expected operands that are codes");
+  if (op.getQuantized() && !op.getLhsBatch().empty()) // dot_general_c8
+    return op.emitOpError()
+           << "is quantized and has " << op.getLhsBatch().size()
+           << " batch dimensions, expected none";
+  return expectElement(op, "rhs", op.getRhs(),
+                       elementOf(op.getLhs())); // dot_general_c4
 }
 
 LogicalResult DotGeneralOp::verify() {
@@ -177,8 +254,10 @@ LogicalResult DotGeneralOp::verify() {
       return emitOpError() << "dimension " << left << " of lhs has size "
                            << lhs[left] << ", expected " << rhs[right]
                            << ", the size of dimension " << right << " of rhs";
-  if (failed(expectElement(*this, "rhs", getRhs(),
-                           elementOf(getLhs())))) // dot_general_c4
+  bool hasCodes = isFp8(elementOf(getLhs())) && isFp8(elementOf(getRhs()));
+  if (hasCodes && getQuantized()) // dot_general_c8
+    return emitOpError("is quantized, expected operands that are no codes");
+  if (failed(hasCodes ? verifyCodes(*this) : verifyFactors(*this)))
     return failure();
   return expectShape(*this, "result", getResult(),
                      dotShape(getLhs(), getRhs(), getLhsBatch(), getRhsBatch(),
@@ -193,6 +272,33 @@ OpCost DotGeneralOp::getCost() {
     flops *= shapeOf(getLhs())[dim];
   cost.flops = flops;
   return cost;
+}
+
+/// Rows of codes can be divided where a part has the scales of its own rows:
+/// with one scale, or with scales per row.
+static bool hasScalesPerRow(honert::ScaleTile tile) {
+  return tile == honert::ScaleTile::tensor || tile == honert::ScaleTile::row128;
+}
+
+/// The scales of operands that are codes; what cannot be divided with them is
+/// not divided.
+static void addScales(DotGeneralOp op, DimensionMapping &mapping) {
+  auto addOf = [&](unsigned operand, const honert::ScaleLayout &layout) {
+    DimensionFactors rows = mapping.operands[operand][0];
+    TensorFactors scales(layout.shape().size(), -1);
+    if (layout.tile == honert::ScaleTile::row128)
+      scales[1] = rows;
+    if (!hasScalesPerRow(layout.tile)) {
+      mapping.operands[operand][0] = -1;
+      mapping.results[0][operand] = -1;
+    }
+    mapping.operands.push_back(scales);
+  };
+  honert::ScaleLayout lhs = op.getLhsScaleLayout();
+  addOf(0, lhs);
+  addOf(1, op.getRhsScaleLayout());
+  if (lhs.tile != honert::ScaleTile::tensor)
+    mapping.operands[0][1] = mapping.operands[1][1] = -1;
 }
 
 DimensionMapping DotGeneralOp::getDimensionMapping() {
@@ -215,6 +321,8 @@ DimensionMapping DotGeneralOp::getDimensionMapping() {
     left[l] = right[r] = add(lhs[l], FactorKind::Reduce);
   mapping.operands = {left, right};
   mapping.results = {result};
+  if (hasCodes())
+    addScales(*this, mapping);
   return mapping;
 }
 

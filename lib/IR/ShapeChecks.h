@@ -93,6 +93,14 @@ inline mlir::LogicalResult expectFraction(mlir::Operation *op,
                            << (openAbove ? " < 1" : " <= 1");
 }
 
+/// Fails unless `tile` is one that codes of fp8 have scales of.
+mlir::LogicalResult expectScaleTile(mlir::Operation *op,
+                                    llvm::ArrayRef<int64_t> tile);
+/// Fails unless `scales` has the type of scales of that layout.
+mlir::LogicalResult expectScales(mlir::Operation *op, llvm::StringRef what,
+                                 mlir::Value scales,
+                                 const honert::ScaleLayout &layout);
+
 /// Checks `origin` and `whole` of an op whose shapes and key are checked.
 mlir::LogicalResult verifyRandomPart(RandomOpInterface op);
 

@@ -26,3 +26,31 @@ func.func @outer_product(%x: tensor<3xf32>, %y: tensor<5xf32>) {
   %z = hone.dot_general %x, %y batch [] x [] contract [] x [] : tensor<3xf32>, tensor<5xf32> -> tensor<3x5xf32>
   return
 }
+
+// CHECK-LABEL: @codes
+func.func @codes(%x: tensor<32x64xf8E4M3FN>, %w: tensor<192x64xf8E4M3FN>, %sx: tensor<1x32xf32>,
+                 %sw: tensor<2x4xf32>) {
+  // CHECK: hone.dot_general %{{.+}}, %{{.+}} scales %{{.+}}, %{{.+}} tiles [1, 128] x [128, 128] batch [] x []
+  // CHECK-SAME: contract [1] x [1] : tensor<32x64xf8E4M3FN>, tensor<192x64xf8E4M3FN>
+  // CHECK-SAME: scales tensor<1x32xf32>, tensor<2x4xf32> -> tensor<32x192xbf16>
+  %y = hone.dot_general %x, %w scales %sx, %sw tiles [1, 128] x [128, 128] batch [] x [] contract [1] x [1]
+      : tensor<32x64xf8E4M3FN>, tensor<192x64xf8E4M3FN> scales tensor<1x32xf32>, tensor<2x4xf32>
+      -> tensor<32x192xbf16>
+  return
+}
+
+// CHECK-LABEL: @mixed_codes
+func.func @mixed_codes(%x: tensor<32x64xf8E5M2>, %w: tensor<48x64xf8E4M3FN>, %s: tensor<f32>) {
+  // CHECK: tiles [0, 0] x [0, 0] batch [] x [] contract [1] x [1] fast : tensor<32x64xf8E5M2>,
+  %y = hone.dot_general %x, %w scales %s, %s tiles [0, 0] x [0, 0] batch [] x [] contract [1] x [1] fast
+      : tensor<32x64xf8E5M2>, tensor<48x64xf8E4M3FN> scales tensor<f32>, tensor<f32> -> tensor<32x48xf32>
+  return
+}
+
+// CHECK-LABEL: @marked
+func.func @marked(%x: tensor<2x16x64xbf16>, %w: tensor<192x64xbf16>) {
+  // CHECK: contract [2] x [1] quantized <block, activation x weight> : tensor<2x16x64xbf16>
+  %y = hone.dot_general %x, %w batch [] x [] contract [2] x [1] quantized <block, activation x weight>
+      : tensor<2x16x64xbf16>, tensor<192x64xbf16> -> tensor<2x16x192xbf16>
+  return
+}

@@ -21,6 +21,12 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace honert { // base/ScaleLayout.h, base/Fp8.h
+struct ScaleLayout;
+enum class ScaleTile : int64_t;
+enum class Fp8Format : int64_t;
+} // namespace honert
+
 #include "hone/IR/HoneDialect.h.inc"
 #include "hone/IR/HoneEnums.h.inc"
 

@@ -4,6 +4,7 @@
 #define HONE_IR_HONEATTRS_TD
 
 include "hone/IR/HoneDialect.td"
+include "hone/IR/HoneEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
 def Hone_PartAttr : AttrDef<Hone_Dialect, "Part"> {
@@ -37,6 +38,25 @@ def Hone_PartAttr : AttrDef<Hone_Dialect, "Part"> {
     /// The same box under the name `prefix` + name.
     PartAttr withPrefix(const ::llvm::Twine &prefix);
   }];
+}
+
+def Hone_QuantizedAttr : AttrDef<Hone_Dialect, "Quantized"> {
+  let mnemonic = "quantized";
+  let summary = "A product whose operands will be codes of fp8";
+  let description = [{
+    The attribute is `hone-mixed-precision`'s decision about a product: `hone-quantize-products` makes codes of both
+    operands, with scales as `scaling` says. The roles of lhs and rhs choose tiles and formats. Differentiation gives
+    the attribute to both gradient products.
+
+    Example: of `y = x w` with a scale per 128 elements of a row of `x`, and per block of 128 x 128 of `w`
+
+    ```mlir
+    #hone.quantized<block, activation x weight>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Hone_Fp8Scaling>:$scaling, EnumParameter<Hone_FactorRole>:$lhs,
+                        EnumParameter<Hone_FactorRole>:$rhs);
+  let assemblyFormat = "`<` $scaling `,` $lhs `x` $rhs `>`";
 }
 
 #endif // HONE_IR_HONEATTRS_TD

@@ -36,6 +36,16 @@ def Hone_WeightCode : Hone_Enum<"WeightCode", "code of a frozen weight", [
   I32EnumAttrCase<"int8", 0>,  // a byte each: the signed integer itself
   I32EnumAttrCase<"nf4", 1>]>; // four bits each: a quantile of the normal distribution
 
+// How operands of a product are scaled when they become codes of fp8.
+def Hone_Fp8Scaling : Hone_Enum<"Fp8Scaling", "scaling of codes of fp8", [
+  I32EnumAttrCase<"tensor", 0>, // one scale
+  I32EnumAttrCase<"block", 1>,  // a scale per 128 of a row, weights per 128 x 128
+  I32EnumAttrCase<"mx", 2>]>;   // a scale per 32 of a row
+
+// What an operand of a product is: chooses tile and format of its codes.
+def Hone_FactorRole : Hone_Enum<"FactorRole", "role of an operand of a product", [
+  I32EnumAttrCase<"activation", 0>, I32EnumAttrCase<"weight", 1>, I32EnumAttrCase<"gradient", 2>]>;
+
 // The kind of kernel or library call that computes an op. The fusion analysis joins ops by it, and the lowering
 // chooses the emitter by it.
 def Hone_KernelFamily : Hone_Enum<"KernelFamily", "family of kernel an op belongs to", [

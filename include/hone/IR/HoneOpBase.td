@@ -12,6 +12,11 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Hone_Tensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1]>;
+// Codes of eight bits, which only products take (hone.quantize), and their scales: f32, or i8 for UE8M0.
+def Hone_Fp8Tensor : StaticShapeTensorOf<[F8E4M3FN, F8E5M2]>;
+def Hone_Fp8ScaleTensor : StaticShapeTensorOf<[F32, I8]>;
+// Operands of a product.
+def Hone_FactorTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, F8E4M3FN, F8E5M2]>;
 def Hone_NumberTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8]>;
 def Hone_FloatTensor : StaticShapeTensorOf<[F64, F32, BF16, F16]>;
 // What sums are kept in.
@@ -31,6 +36,9 @@ def Hone_TapTensor : StaticShapeTensorOf<[I32]>;
 def Hone_Key : StaticShapeTensorOf<[I64]>;
 // What is added to scores of attention, or ids of segments.
 def Hone_MaskTensor : AnyTypeOf<[Hone_FloatTensor, Hone_IntTensor]>;
+// The largest magnitude of a tensor.
+def Hone_Amax : Type<0DTensorOf<[F32]>.predicate, "0D tensor of 32-bit float values", "::mlir::RankedTensorType">,
+                BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF32Type())">;
 // Index of the first element of a shard (RandomOpInterface).
 def Hone_Origin : Type<Hone_StepScalar.predicate, Hone_StepScalar.summary, "::mlir::RankedTensorType">,
                   BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;

@@ -111,8 +111,18 @@ def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
     Products of low-precision operands are exact in fp32 and accumulate there. The sum is rounded once, to the result's
     element type, which may differ from the operands' (a weight gradient is f32 while its operands are bf16).
 
+    Operands that are codes of fp8 have scales (`hone.quantize`). The result is then the sum over tiles of scale times
+    scale times the exact sum of products of the values of codes, rounded once. With `fast_accumulation` a GPU may keep
+    sums in fewer bits than f32 has.
+
+    `quantized` says that `hone-quantize-products` will make codes of the operands.
+
     (C1) Batch and contracting lists of one operand are distinct dimensions of it. (C2) Paired lists have equal lengths
-    and paired dimensions equal sizes. (C3) The result has the shape above. (C4) Operands have one element type.
+    and paired dimensions equal sizes. (C3) The result has the shape above. (C4) Operands have one element type, or both
+    are codes, at most one of them f8E5M2. (C5) Codes have rank 2 and are summed over their last dimension. (C6) Codes
+    have scales, other operands none; tiles are as in `hone.quantize`, equal ones, but for [128, 128] with [1, 128].
+    (C7) Scales have the type that `hone.quantize` gives them. (C8) `fast_accumulation` is of codes, `quantized` of other
+    operands without batch dimensions.
 
     Example: `y[b, m, n] = sum_k x[b, m, k] * w[n, k]`
 
@@ -120,26 +130,49 @@ def Hone_DotGeneralOp : Hone_Op<"dot_general", "contraction", "contraction"> {
     %y = hone.dot_general %x, %w batch [] x [] contract [2] x [1]
         : tensor<2x16x64xf32>, tensor<192x64xf32> -> tensor<2x16x192xf32>
     ```
+
+    The same of codes:
+
+    ```mlir
+    %y = hone.dot_general %x, %w scales %sx, %sw tiles [1, 128] x [128, 128] batch [] x [] contract [1] x [1]
+        : tensor<32x64xf8E4M3FN>, tensor<192x64xf8E4M3FN> scales tensor<1x32xf32>, tensor<2x4xf32>
+        -> tensor<32x192xbf16>
+    ```
   }];
-  let arguments = (ins Hone_FloatTensor:$lhs, Hone_FloatTensor:$rhs,
+  let arguments = (ins Hone_FactorTensor:$lhs, Hone_FactorTensor:$rhs, Variadic<Hone_Fp8ScaleTensor>:$scales,
                        DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
-                       DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
+                       DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract,
+                       OptionalAttr<DenseI64ArrayAttr>:$lhs_tile, OptionalAttr<DenseI64ArrayAttr>:$rhs_tile,
+                       UnitAttr:$fast_accumulation, OptionalAttr<Hone_QuantizedAttr>:$quantized);
   let results = (outs Hone_FloatTensor:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `batch` $lhs_batch `x` $rhs_batch `contract` $lhs_contract `x` $rhs_contract attr-dict `:`
-    type($lhs) `,` type($rhs) `->` type($result)
+    $lhs `,` $rhs (`scales` $scales^ `tiles` $lhs_tile `x` $rhs_tile)? `batch` $lhs_batch `x` $rhs_batch
+    `contract` $lhs_contract `x` $rhs_contract (`fast` $fast_accumulation^)? (`quantized` $quantized^)? attr-dict `:`
+    type($lhs) `,` type($rhs) (`scales` type($scales)^)? `->` type($result)
   }];
-  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
-    "::llvm::ArrayRef<int64_t>":$lhs_batch, "::llvm::ArrayRef<int64_t>":$rhs_batch,
-    "::llvm::ArrayRef<int64_t>":$lhs_contract, "::llvm::ArrayRef<int64_t>":$rhs_contract)>];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+      "::llvm::ArrayRef<int64_t>":$lhs_batch, "::llvm::ArrayRef<int64_t>":$rhs_batch,
+      "::llvm::ArrayRef<int64_t>":$lhs_contract, "::llvm::ArrayRef<int64_t>":$rhs_contract)>,
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+      "::llvm::ArrayRef<int64_t>":$lhs_batch, "::llvm::ArrayRef<int64_t>":$rhs_batch,
+      "::llvm::ArrayRef<int64_t>":$lhs_contract, "::llvm::ArrayRef<int64_t>":$rhs_contract)>];
   let hasVerifier = 1;
   let extraClassDeclaration = facts # [{
     ::hone::OpCost getCost();
     ::hone::DimensionMapping getDimensionMapping();
     ::llvm::SmallVector<::hone::AliasPair> getReusableOperands() { return {}; }
+    bool hasOwnElementType(unsigned index) { return index >= 2; }
     /// Dimensions of an operand that are neither batch nor contracted, in order.
     ::llvm::SmallVector<int64_t> getLhsFree();
     ::llvm::SmallVector<int64_t> getRhsFree();
+    /// Whether the operands are codes. Their scales and tiles, or null.
+    bool hasCodes() { return !getScales().empty(); }
+    ::mlir::Value getLhsScales() { return hasCodes() ? getScales()[0] : ::mlir::Value(); }
+    ::mlir::Value getRhsScales() { return hasCodes() ? getScales()[1] : ::mlir::Value(); }
+    /// Where the scales of codes lie.
+    ::honert::ScaleLayout getLhsScaleLayout();
+    ::honert::ScaleLayout getRhsScaleLayout();
   }];
 }
 
