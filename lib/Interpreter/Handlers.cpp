@@ -2,6 +2,7 @@
 
 #include "Handlers.h"
 
+#include "hone/IR/Fp8.h"
 #include "hone/Sharding/IR/Dist.h"
 
 #include <cmath>
@@ -175,9 +176,15 @@ void HandlerTable::addReductions() {
   });
   on<DotGeneralOp>([](DotGeneralOp op, const Frame &frame) {
     SmallVector<int64_t> lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
-    return dotGeneral(frame.spec(op), frame[op.getLhs()],
-                      {op.getLhsBatch(), lhsFree, op.getLhsContract()},
-                      frame[op.getRhs()],
+    Tensor lhs = frame[op.getLhs()], rhs = frame[op.getRhs()];
+    if (op.hasCodes()) {
+      lhs =
+          valuesOfCodes(lhs, frame[op.getLhsScales()], op.getLhsScaleLayout());
+      rhs =
+          valuesOfCodes(rhs, frame[op.getRhsScales()], op.getRhsScaleLayout());
+    }
+    return dotGeneral(frame.spec(op), lhs,
+                      {op.getLhsBatch(), lhsFree, op.getLhsContract()}, rhs,
                       {op.getRhsBatch(), rhsFree, op.getRhsContract()});
   });
   on<EmbeddingOp>([](EmbeddingOp op, const Frame &frame) {
@@ -193,6 +200,14 @@ void HandlerTable::addSelections() {
   on<TopkOp>([](TopkOp op, const Frame &frame) {
     return firstInOrder(frame.spec(op), frame[op.getOperand()], op.getDim(),
                         !op.getSmallest());
+  });
+  on<AmaxOp>([](AmaxOp op, const Frame &frame) {
+    return amax(frame.spec(op), frame[op.getOperand()]);
+  });
+  on<QuantizeOp>([](QuantizeOp op, const Frame &frame) {
+    return quantize(frame.specs(op), frame[op.getOperand()],
+                    frame.optional(op.getAmax()), op.getScaleLayout(),
+                    op.getTransposed());
   });
   on<DequantizeOp>([](DequantizeOp op, const Frame &frame) {
     return dequantize(frame.spec(op), op.getCode(), frame[op.getCodes()],

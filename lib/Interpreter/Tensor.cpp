@@ -2,6 +2,8 @@
 
 #include "hone/Interpreter/Tensor.h"
 
+#include "base/Fp8.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,7 +15,13 @@
 using namespace mlir;
 using namespace hone::interp;
 
-bool hone::interp::isFloat(Element element) { return element <= Element::F16; }
+static bool isFp8(Element element) {
+  return element == Element::E4M3 || element == Element::E5M2;
+}
+
+bool hone::interp::isFloat(Element element) {
+  return element <= Element::F16 || ::isFp8(element);
+}
 
 std::optional<Element> hone::interp::elementOf(Type type) {
   if (type.isF32())
@@ -32,17 +40,22 @@ std::optional<Element> hone::interp::elementOf(Type type) {
     return Element::I8;
   if (type.isSignlessInteger(1))
     return Element::I1;
+  if (isa<Float8E4M3FNType>(type))
+    return Element::E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return Element::E5M2;
   return std::nullopt;
 }
 
 StringRef hone::interp::nameOf(Element element) {
-  static constexpr StringLiteral names[] = {"f32", "f64", "bf16", "f16",
-                                            "i64", "i32", "i8",   "i1"};
+  static constexpr StringLiteral names[] = {"f32",      "f64",   "bf16", "f16",
+                                            "i64",      "i32",   "i8",   "i1",
+                                            "f8E4M3FN", "f8E5M2"};
   return names[size_t(element)];
 }
 
 int64_t hone::interp::byteWidth(Element element) {
-  static constexpr int64_t widths[] = {4, 8, 2, 2, 8, 4, 1, 1};
+  static constexpr int64_t widths[] = {4, 8, 2, 2, 8, 4, 1, 1, 1, 1};
   return widths[size_t(element)];
 }
 
@@ -53,6 +66,11 @@ double hone::interp::roundTo(Element element, double value, Mode mode) {
     return float(value);
   if (std::isnan(value))
     return value;
+  if (::isFp8(element)) {
+    auto format = element == Element::E4M3 ? honert::Fp8Format::e4m3
+                                           : honert::Fp8Format::e5m2;
+    return decodeFp8(format, encodeFp8(format, value));
+  }
   APFloat rounded(value);
   bool lost;
   rounded.convert(element == Element::BF16 ? APFloat::BFloat()
@@ -63,8 +81,8 @@ double hone::interp::roundTo(Element element, double value, Mode mode) {
 
 double hone::interp::moved(Element element, double value, int64_t place) {
   double rounded = roundTo(element, value, Mode::Typed);
-  if (element == Element::F64)
-    return rounded;
+  if (element == Element::F64 || ::isFp8(element))
+    return rounded; // the numbers that are coded have moved
   uint64_t mixed = (llvm::bit_cast<uint64_t>(rounded) ^ uint64_t(place) << 1) *
                    0x9e3779b97f4a7c15u;
   double step = element == Element::F32    ? 0x1p-23

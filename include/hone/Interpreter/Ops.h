@@ -130,6 +130,17 @@ Tensor blockGroupedDot(const ResultSpec &result, const Tensor &input,
 Tensor blockGroupedDotBwdWeight(const ResultSpec &result, const Tensor &lhs,
                                 const Tensor &rhs, const Tensor &ends);
 
+/// The largest magnitude.
+Tensor amax(const ResultSpec &result, const Tensor &operand);
+/// Codes and scales; `amax` is null where each tile has its own. In Mode::F64
+/// codes are not rounded, so that they times their scales are the operand.
+Tensors quantize(llvm::ArrayRef<ResultSpec> results, const Tensor &operand,
+                 const Tensor *amax, const honert::ScaleLayout &layout,
+                 bool transposed);
+/// Each code times its scale.
+Tensor valuesOfCodes(const Tensor &codes, const Tensor &scales,
+                     const honert::ScaleLayout &layout);
+
 //===-- Windows -----------------------------------------------------------===//
 
 Tensor conv(const ResultSpec &result, const Window &window, const Tensor &input,

@@ -23,7 +23,7 @@
 namespace hone::interp {
 
 /// Element types, numbered as in the runtime's abi.def.
-enum class Element { F32, F64, BF16, F16, I64, I32, I8, I1 };
+enum class Element { F32, F64, BF16, F16, I64, I32, I8, I1, E4M3, E5M2 };
 
 /// How results are rounded. Every op is evaluated in double and each element of
 /// its results rounded once: for f32 sums, products, quotients and square roots
