@@ -36,3 +36,13 @@ func.func @no_operand() -> tensor<4xi64> {
   }
   return %y : tensor<4xi64>
 }
+
+// CHECK-LABEL: @codes
+func.func @codes(%x: tensor<32x64xbf16>) {
+  // CHECK: hone.fused data_movement ({{.+}}) -> (tensor<32x64xf8E4M3FN>, tensor<1x32xf32>)
+  %c, %s = hone.fused data_movement (%a = %x : tensor<32x64xbf16>) -> (tensor<32x64xf8E4M3FN>, tensor<1x32xf32>) {
+    %d, %t = hone.quantize %a tile [1, 128] : tensor<32x64xbf16> -> tensor<32x64xf8E4M3FN>, tensor<1x32xf32>
+    hone.yield %d, %t : tensor<32x64xf8E4M3FN>, tensor<1x32xf32>
+  }
+  return
+}

@@ -15,6 +15,8 @@ def Hone_Tensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1]>;
 // Codes of eight bits, which only products take (hone.quantize), and their scales: f32, or i8 for UE8M0.
 def Hone_Fp8Tensor : StaticShapeTensorOf<[F8E4M3FN, F8E5M2]>;
 def Hone_Fp8ScaleTensor : StaticShapeTensorOf<[F32, I8]>;
+// What a group may read and make.
+def Hone_GroupTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1, F8E4M3FN, F8E5M2]>;
 // Operands of a product.
 def Hone_FactorTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, F8E4M3FN, F8E5M2]>;
 def Hone_NumberTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8]>;

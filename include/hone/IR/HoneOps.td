@@ -139,8 +139,8 @@ def Hone_FusedOp : Op<Hone_Dialect, "fused", [Pure, IsolatedFromAbove, SingleBlo
     }
     ```
   }];
-  let arguments = (ins Hone_KernelFamilyAttr:$family, Variadic<Hone_Tensor>:$inputs);
-  let results = (outs Variadic<Hone_Tensor>:$outputs);
+  let arguments = (ins Hone_KernelFamilyAttr:$family, Variadic<Hone_GroupTensor>:$inputs);
+  let results = (outs Variadic<Hone_GroupTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -167,7 +167,7 @@ def Hone_YieldOp : Op<Hone_Dialect, "yield", [Pure, ReturnLike, Terminator, Pare
     hone.yield %s : tensor<8x64xf32>
     ```
   }];
-  let arguments = (ins Variadic<Hone_Tensor>:$values);
+  let arguments = (ins Variadic<Hone_GroupTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
