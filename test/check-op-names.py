@@ -82,6 +82,7 @@ REASONS = {
     "lib/Transforms/Plan/VerifyPlan.cpp": "a wait is the only op that ends a collective",
     "lib/Transforms/Precision/ElementTypes.cpp": "a group has no types of its own",
     "lib/Transforms/Precision/MixedPrecision.cpp": "the pattern of casts: constants are rounded, slices narrowed",
+    "lib/Transforms/Precision/QuantizedProducts.cpp": "casts between a parameter and its product",
     "lib/Transforms/Recompute/ApplyCheckpoints.cpp": "after fusion kernels are groups",
     "lib/Transforms/Step/LowState.cpp": "the pattern of tables: rows are picked before they are widened",
 }

@@ -195,6 +195,8 @@ void hone::buildPrecisionPhase(OpPassManager &manager,
   MixedPrecisionOptions precision;
   precision.policy = options.precision;
   precision.stream = options.stream;
+  precision.keep = options.fp8Keep;
+  precision.report = options.report;
   manager.addPass(createMixedPrecision(precision));
   // f32 versions of values that only low readers were left of.
   addCleanup(manager);
@@ -361,6 +363,10 @@ void hone::buildFusePhase(OpPassManager &manager,
          /*required=*/options.attention == "fused", options.report},
         options.attentionAnswers));
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  // On what a rank has: no tile of codes crosses its border. Before values move
+  // into one another: equal values have codes once.
+  functions.addPass(
+      createQuantizeProducts({options.fp8Gradients, options.report}));
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
   functions.addPass(createJoinPads());

@@ -18,7 +18,7 @@ TAKERS = {
     "--hone-pipeline": {"Passes", "HonecToo", "All"},
 }
 # Kind, field, initial value, name, reach; first and last phase.
-ROW = re.compile(r'^HONE_(?:FORWARD_)?OPTION\(\w+, \w+, [^,]+, "([a-z-]+)", (\w+), \w+, \w+, "', re.MULTILINE)
+ROW = re.compile(r'^HONE_(?:FORWARD_)?OPTION\(\w+, \w+, [^,]+, "([a-z0-9-]+)", (\w+), \w+, \w+, "', re.MULTILINE)
 
 
 def pipeline_help(text: str) -> str:

@@ -52,7 +52,7 @@ INTERPRETER = {
     "run-precision-misspelt": Case(
         ("hone-run", "p.hone", "--precision", "bf16-rs"),
         2,
-        "--precision: 'bf16-rs', expected fp32, tf32, bf16, fp16 or bf16-sr; did you mean bf16-sr?",
+        "--precision: 'bf16-rs', expected fp32, tf32, bf16, fp16, bf16-sr, fp8, fp8-block or mxfp8; did you mean bf16-sr?",
     ),
     "run-chunk-loss-prose": Case(
         ("hone-run", "p.hone", "--chunk-loss", "of"), 2, "--chunk-loss: 'of', expected auto, off or a number of rows"

@@ -11,7 +11,7 @@ COMMAND_LINES = {
     "option-misspelt": usage("--mesch: unknown option, see honec --help; did you mean --mesh?", "--mesch=dp=2"),
     "option-cut": usage("--weight: unknown option, see honec --help; did you mean --weight-decay?", "--weight=1"),
     "precision-misspelt": usage(
-        "--precision: is 'bf16-rs', expected fp32, tf32, bf16, fp16 or bf16-sr; did you mean bf16-sr?", "--precision=bf16-rs"
+        "--precision: is 'bf16-rs', expected fp32, tf32, bf16, fp16, bf16-sr, fp8, fp8-block or mxfp8; did you mean bf16-sr?", "--precision=bf16-rs"
     ),
     "no-package": Case(["honec", "-o", "train"], 2, "no package given, expected a directory NAME.hone"),
     "no-output": Case(["honec", "p.hone"], 2, "-o: missing, expected a file to write"),
@@ -46,7 +46,7 @@ COMMAND_LINES = {
         "--arch=sm_999",
     ),
     "arch-of-a-gpu": usage("--arch: is 'sm_90', expected a CPU with --target=cpu", "--target=cpu", "--arch=sm_90"),
-    "precision-unknown": usage("--precision: is 'fp8', expected fp32, tf32, bf16, fp16 or bf16-sr", "--precision=fp8"),
+    "precision-unknown": usage("--precision: is 'fp9', expected fp32, tf32, bf16, fp16, bf16-sr, fp8, fp8-block or mxfp8", "--precision=fp9"),
     "pad-zero": usage("--pad: is '0', expected auto, off or a multiple", "--pad=0"),
     "chunk-loss-zero": usage("--chunk-loss: is '0', expected auto, off or a number of rows", "--chunk-loss=0"),
     "chunk-loss-unknown": usage("--chunk-loss: is 'all', expected auto, off or a number of rows", "--chunk-loss=all"),

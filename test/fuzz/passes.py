@@ -208,9 +208,14 @@ STAGED = ("dist-assign-stages", "dist-split-stages")
 JOINING = ("hone-split-turns", "hone-join-stages")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
+# Of marked products, whose results are compared with PyTorch's: quantized.py.
+QUANTIZED = ("hone-quantize-products",)
+
 # Ops that no random graph holds, with the reason.
 _GENERATED = "of programs that continue a text: it has no gradient, and hone-build-generate alone makes it"
+_QUANTIZED = "of products of codes, which hone-quantize-products alone makes: quantized.py"
 UNDRAWN: dict[str, str] = {"decode_attention": _GENERATED, "update_slice": _GENERATED,
+                           "amax": _QUANTIZED, "quantize": _QUANTIZED,
                            "merge_attention": "of attention in a ring: it has no gradient, and dist-lower-rings alone makes it"}
 OP_SEEDS = range(40)  # graphs of each source in which the others must occur
 
@@ -289,7 +294,7 @@ def registered() -> set[str]:
 
 def complete() -> int:
     known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *OVERLAPPING, *ENDING, *GENERATING, *CHANGING, *STAGED,
-             *JOINING, *BLOCKS, *RINGS, *PIPELINES}
+             *JOINING, *BLOCKS, *RINGS, *QUANTIZED, *PIPELINES}
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]

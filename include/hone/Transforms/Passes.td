@@ -198,7 +198,7 @@ def PadDims : Pass<"hone-pad-dims", "::mlir::ModuleOp"> {
   let options = [
     Option<"multiple", "multiple", "std::string", "\"auto\"", "auto, off, or a number N to pad to multiples of N">,
     Option<"precision", "precision", "std::string", "\"fp32\"",
-           "Policy of the precision phase: fp32, tf32, bf16, fp16 or bf16-sr">,
+           "Policy of the precision phase: fp32, tf32, bf16, fp16, bf16-sr, fp8, fp8-block or mxfp8">,
     Option<"optimizer", "optimizer", "std::string", "", "Optimizer of the step; default: the module's">,
     Option<"report", "report", "bool", "false", "Emit a remark per class that is or is not padded">
   ];
@@ -377,9 +377,9 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
   let summary = "Casts operands of contractions in @forward to low precision";
   let description = [{
     The pass rewrites `@forward` by the numeric class of each op (`getNumericClass`). The low type is bf16 under the
-    policies `bf16` and `bf16-sr`, and f16 under `fp16`. `fp32` and `tf32` change no op. `tf32` allows a target that has
-    such units to round the operands of f32 contractions; the CPU target has none and computes in fp32. The pass records
-    the policy as `hone.precision`.
+    policies `bf16` and `bf16-sr` and under those of fp8, and f16 under `fp16`. `fp32` and `tf32` change no op. `tf32`
+    allows a target that has such units to round the operands of f32 contractions; the CPU target has none and computes
+    in fp32. The pass records the policy as `hone.precision`.
 
     | class | reads | writes |
     |---|---|---|
@@ -398,6 +398,18 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
       readers of f32.
     - Values of other types, such as f64, are not changed.
 
+    The policies `fp8` (one scale per tensor), `fp8-block` and `mxfp8` (a scale per tile) also mark products whose
+    operands `hone-quantize-products` will make codes of: `quantized` of `hone.dot_general`. A product is marked if one
+    operand is a parameter, but not
+
+    - if its result reaches the loss without another product: the head;
+    - if it has batch dimensions, or a size of its matrices is no multiple of 16;
+    - if a name of its parameter matches `keep`, a glob pattern that is an error if it matches no such parameter;
+    - on a GPU, if its weight [N, K] is so small that quantising costs more than it saves: `K N / (K + N)` below 461
+      (fp8), 388 (fp8-block) or 420 (mxfp8).
+
+    Errors: a GPU without such products, and `hone.mesh_invariant`, as scales depend on how ranks divide rows.
+
     ```mlir
     %z = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
         : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>
@@ -409,8 +421,10 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"policy", "policy", "std::string", "\"bf16\"", "fp32, tf32, bf16, fp16 or bf16-sr">,
-    Option<"stream", "stream", "std::string", "\"f32\"", "Type of sums of f32 and low activations: f32 or low">
+    Option<"policy", "policy", "std::string", "\"bf16\"", "fp32, tf32, bf16, fp16, bf16-sr, fp8, fp8-block or mxfp8">,
+    Option<"stream", "stream", "std::string", "\"f32\"", "Type of sums of f32 and low activations: f32 or low">,
+    Option<"keep", "keep", "std::string", "", "Parameters whose products stay bf16 under policies of fp8">,
+    Option<"report", "report", "bool", "false", "Emit a remark per product with a parameter that is not marked">
   ];
 }
 
@@ -418,7 +432,8 @@ def VerifyPrecision : Pass<"hone-verify-precision", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the precision phase";
   let description = [{
     The pass checks the ops of `@forward` that a parameter influences: under a policy with a low type, contractions do
-    not read f32; accurate ops read f32. The loss is f32, and `hone.precision` is a known policy.
+    not read f32; accurate ops read f32. The loss is f32, and `hone.precision` is a known policy. Products are marked
+    `quantized` under a policy of fp8 only, with its scaling, and multiply an activation by a weight.
   }];
 }
 
@@ -820,6 +835,46 @@ def DecomposeAttention : Pass<"hone-decompose-attention", "::mlir::func::FuncOp"
   }];
   let options = [
     Option<"keepFused", "keep-fused", "bool", "false", "Leave attention alone where the target has a fused kernel">
+  ];
+}
+
+def QuantizeProducts : Pass<"hone-quantize-products", "::mlir::func::FuncOp"> {
+  let summary = "Makes marked products multiply codes of fp8";
+  let description = [{
+    The pass rewrites each `hone.dot_general` that is marked `quantized`: both operands become matrices with the
+    contracted dimensions last, of these `hone.quantize` makes codes, and a product of codes follows. A value is
+    quantised once per orientation, tile and format; an operand whose contracted dimensions come first is read
+    transposed. Casts to bf16 stay: codes come from bf16 numbers.
+
+    | scaling | tiles of weights | of activations and gradients |
+    |---|---|---|
+    | tensor | all, with `hone.amax` | all, with `hone.amax` |
+    | block | [128, 128] | [1, 128] |
+    | mx | [1, 32] | [1, 32] |
+
+    Codes are f8E4M3FN, those of gradients what `gradients` says. Forward products with one scale per tensor accumulate
+    fast. A product loses its mark, and stays as it is, where a rank's part of a matrix has a size that is no multiple of
+    16, which the option `report` says in a remark.
+
+    The pass runs after ranks have divided the step: each rank scales its own rows.
+
+    ```mlir
+    %y = hone.dot_general %x, %w batch [] x [] contract [2] x [0] quantized <block, activation x weight>
+        : tensor<2x16x64xbf16>, tensor<64x192xbf16> -> tensor<2x16x192xbf16>
+    // becomes
+    %r = hone.reshape %x : tensor<2x16x64xbf16> -> tensor<32x64xbf16>
+    %a, %sa = hone.quantize %r tile [1, 128] : tensor<32x64xbf16> -> tensor<32x64xf8E4M3FN>, tensor<1x32xf32>
+    %b, %sb = hone.quantize %w tile [128, 128] transposed
+        : tensor<64x192xbf16> -> tensor<192x64xf8E4M3FN>, tensor<2x4xf32>
+    %d = hone.dot_general %a, %b scales %sa, %sb tiles [1, 128] x [128, 128] batch [] x [] contract [1] x [1]
+        : tensor<32x64xf8E4M3FN>, tensor<192x64xf8E4M3FN> scales tensor<1x32xf32>, tensor<2x4xf32>
+        -> tensor<32x192xbf16>
+    %y = hone.reshape %d : tensor<32x192xbf16> -> tensor<2x16x192xbf16>
+    ```
+  }];
+  let options = [
+    Option<"gradients", "gradients", "std::string", "\"e4m3\"", "Format of codes of gradients: e4m3 or e5m2">,
+    Option<"report", "report", "bool", "false", "Emit a remark per product that loses its mark">
   ];
 }
 

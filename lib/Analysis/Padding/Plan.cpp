@@ -138,8 +138,11 @@ double Planner::productSeconds(unsigned id) {
 /// Seconds per step that the size `to` saves over `from`.
 double Planner::saving(unsigned id, int64_t from, int64_t to) {
   double growth = double(to) / double(from);
-  double before = 1 + target.misalignment(options.element, from);
-  double after = 1 + target.misalignment(options.element, to);
+  auto slowness = [&](int64_t size) {
+    double ofCodes = size % options.codeMultiple == 0 ? 1 : 2;
+    return ofCodes + target.misalignment(options.element, size);
+  };
+  double before = slowness(from), after = slowness(to);
   double seconds = productSeconds(id) * (before - growth * after);
   double bytes = 0;
   Value last;

@@ -141,6 +141,8 @@ struct DotSide {
   SmallVector<int64_t> free;
   /// Position of the first free dimension in the result.
   int64_t firstFree;
+  /// What it is, if the product is marked to multiply codes of fp8.
+  FactorRole role;
 };
 } // namespace
 
@@ -148,7 +150,8 @@ struct DotSide {
 /// the free dimensions of `other`. Of the two operand orders the one is taken
 /// whose result has its dimensions in the order of `mine`; when neither has, a
 /// transpose follows.
-static Value dotCotangent(Vjp &v, const DotSide &mine, const DotSide &other) {
+static Value dotCotangent(Vjp &v, const DotSide &mine, const DotSide &other,
+                          QuantizedAttr mark) {
   // Batch pairs in the order in which `mine` has these dimensions.
   SmallVector<int64_t> pairs(
       llvm::to_vector(llvm::seq<int64_t>(0, mine.batch.size())));
@@ -189,6 +192,11 @@ static Value dotCotangent(Vjp &v, const DotSide &mine, const DotSide &other) {
                                           otherFree, gradFree)
                    : v.make<DotGeneralOp>(grad, other.value, pairs, otherBatch,
                                           gradFree, otherFree);
+  if (mark)
+    dot.getDefiningOp<DotGeneralOp>().setQuantizedAttr(
+        QuantizedAttr::get(mark.getContext(), mark.getScaling(),
+                           swap ? other.role : FactorRole::gradient,
+                           swap ? FactorRole::gradient : other.role));
   ArrayRef<int64_t> dims = swap ? otherFirst : gradFirst;
   if (llvm::is_sorted(dims))
     return dot;
@@ -200,14 +208,21 @@ static Value dotCotangent(Vjp &v, const DotSide &mine, const DotSide &other) {
 
 static void dotGeneralRule(DotGeneralOp op, Vjp &v) {
   int64_t batch = op.getLhsBatch().size(), lhsFree = op.getLhsFree().size();
-  DotSide lhs{op.getLhs(), op.getLhsBatch(), op.getLhsContract(),
-              op.getLhsFree(), batch};
-  DotSide rhs{op.getRhs(), op.getRhsBatch(), op.getRhsContract(),
-              op.getRhsFree(), batch + lhsFree};
+  QuantizedAttr mark = op.getQuantizedAttr();
+  DotSide lhs{op.getLhs(),
+              op.getLhsBatch(),
+              op.getLhsContract(),
+              op.getLhsFree(),
+              batch,
+              mark ? mark.getLhs() : FactorRole::activation};
+  DotSide rhs{
+      op.getRhs(),         op.getRhsBatch(),
+      op.getRhsContract(), op.getRhsFree(),
+      batch + lhsFree,     mark ? mark.getRhs() : FactorRole::activation};
   if (v.needs(lhs.value))
-    v.add(lhs.value, dotCotangent(v, lhs, rhs));
+    v.add(lhs.value, dotCotangent(v, lhs, rhs, mark));
   if (v.needs(rhs.value))
-    v.add(rhs.value, dotCotangent(v, rhs, lhs));
+    v.add(rhs.value, dotCotangent(v, rhs, lhs, mark));
 }
 
 //===----------------------------------------------------------------------===//

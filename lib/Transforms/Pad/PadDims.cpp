@@ -119,6 +119,8 @@ struct PadDims : hone::impl::PadDimsBase<PadDims> {
       return module.emitError("precision is '")
              << precision << "', expected " << listPrecisionPolicies();
     options.element = *low ? *low : FloatType::getF32(&getContext());
+    if (findPrecisionPolicy(precision)->codes)
+      options.codeMultiple = fp8Multiple;
     if (multiple != "auto" &&
         (StringRef(multiple).getAsInteger(10, options.multiple) ||
          options.multiple < 1))

@@ -12,7 +12,10 @@ ArrayRef<PrecisionPolicy> hone::getPrecisionPolicies() {
       {"tf32"},
       {"bf16", Low::BF16},
       {"fp16", Low::F16, /*scalesLoss=*/true},
-      {"bf16-sr", Low::BF16, /*scalesLoss=*/false, /*hasLowState=*/true}};
+      {"bf16-sr", Low::BF16, /*scalesLoss=*/false, /*hasLowState=*/true},
+      {"fp8", Low::BF16, false, false, Fp8Scaling::tensor},
+      {"fp8-block", Low::BF16, false, false, Fp8Scaling::block},
+      {"mxfp8", Low::BF16, false, false, Fp8Scaling::mx}};
   return policies;
 }
 

@@ -1,6 +1,7 @@
 //===- MixedPrecision.cpp - Low-precision contractions, by policy ---------===//
 
 #include "ElementTypes.h"
+#include "QuantizedProducts.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -278,6 +279,22 @@ struct MixedPrecision : hone::impl::MixedPrecisionBase<MixedPrecision> {
     module->setAttr(attr::precision, StringAttr::get(&getContext(), policy));
     if (*low)
       Narrower(forward, *low, stream == "low").run();
+    if (failed(markCodes(forward)))
+      signalPassFailure();
+  }
+
+  LogicalResult markCodes(func::FuncOp forward) {
+    ModuleOp module = getOperation();
+    std::optional<Fp8Scaling> codes = findPrecisionPolicy(policy)->codes;
+    if (!codes && !keep.empty())
+      return module.emitError("policy is '")
+             << policy << "', under which fp8-keep '" << keep
+             << "' means nothing; expected fp8, fp8-block or mxfp8";
+    if (!codes)
+      return success();
+    if (failed(checkFp8Target(module, *codes)))
+      return failure();
+    return markProducts(forward, *codes, keep, report);
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 //===- VerifyPrecision.cpp - Border check after the precision phase -------===//
 
 #include "ElementTypes.h"
+#include "QuantizedProducts.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -47,6 +48,9 @@ struct VerifyPrecision : hone::impl::VerifyPrecisionBase<VerifyPrecision> {
       return module.emitError("has hone.precision '")
              << getPrecision(module) << "', expected "
              << listPrecisionPolicies();
+    if (failed(verifyMarks(forward,
+                           findPrecisionPolicy(getPrecision(module))->codes)))
+      return failure();
     if (!*low)
       return success();
     for (Type type : forward.getResultTypes())

@@ -19,6 +19,9 @@ struct PaddingOptions {
   mlir::Type element;
   /// Pad to multiples of this whatever it costs; 0: where it pays.
   int64_t multiple = 0;
+  /// Products with other sizes take twice the time: they cannot multiply codes
+  /// of fp8.
+  int64_t codeMultiple = 1;
 };
 
 /// A class to be padded.

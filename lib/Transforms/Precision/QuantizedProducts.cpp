@@ -1,0 +1,250 @@
+//===- QuantizedProducts.cpp - Products that will multiply codes of fp8 ---===//
+
+#include "QuantizedProducts.h"
+
+#include "ElementTypes.h"
+#include "hone/Analysis/Cost/TargetDescription.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is known of codes that are scaled so.
+struct ScalingFacts {
+  StringLiteral policy;
+  /// Architectures of GPUs whose library multiplies them, the first and last.
+  int oldest, newest;
+  /// Of a weight [N, K] on a GPU: below this, K N / (K + N) elements do not pay
+  /// for the passes that make codes (docs/rationale/fp8.md).
+  double leastWeight;
+};
+} // namespace
+
+static const ScalingFacts &factsOf(Fp8Scaling scaling) {
+  static constexpr int any = 1 << 20;
+  static constexpr ScalingFacts facts[] = {{"fp8", 89, any, 461},
+                                           {"fp8-block", 90, 90, 388},
+                                           {"mxfp8", 100, any, 420}};
+  return facts[size_t(scaling)];
+}
+
+/// 90 of "sm_90a".
+static int numberOfArch(StringRef arch) {
+  int number = 0;
+  arch.consume_front("sm_");
+  arch.consumeInteger(10, number);
+  return number;
+}
+
+static bool hasProducts(Fp8Scaling scaling, int arch) {
+  return factsOf(scaling).oldest <= arch && arch <= factsOf(scaling).newest;
+}
+
+/// "--precision=fp8 or --precision=mxfp8": what an architecture has.
+static std::string listPolicies(int arch) {
+  std::string list;
+  for (Fp8Scaling scaling :
+       {Fp8Scaling::tensor, Fp8Scaling::block, Fp8Scaling::mx})
+    if (hasProducts(scaling, arch))
+      list += (list.empty() ? "--precision=" : " or --precision=") +
+              factsOf(scaling).policy.str();
+  return list.empty() ? "--precision=bf16" : list;
+}
+
+LogicalResult hone::checkFp8Target(ModuleOp module, Fp8Scaling scaling) {
+  StringRef policy = factsOf(scaling).policy;
+  if (isMeshInvariant(module))
+    return module.emitError("policy is '")
+           << policy
+           << "', whose scales depend on how ranks divide rows, and the module "
+              "asks for the same bits on any mesh; expected --precision=bf16 "
+              "with --exact";
+  FailureOr<TargetDescription> target = getTarget(module);
+  if (failed(target))
+    return failure();
+  StringRef name = target->device().arch; // where the module names none
+  if (!target->arch.empty())
+    name = target->arch;
+  int arch = numberOfArch(name);
+  if (target->kind == TargetKind::CPU || hasProducts(scaling, arch))
+    return success();
+  return module.emitError("policy is '")
+         << policy << "', whose products sm_" << arch
+         << " does not have; expected " << listPolicies(arch)
+         << ", --target=cpu or --arch=sm_" << factsOf(scaling).oldest;
+}
+
+//===----------------------------------------------------------------------===//
+// Marks
+//===----------------------------------------------------------------------===//
+
+/// The parameter that casts and moves make `value` of, or null.
+static BlockArgument findParameter(func::FuncOp func, Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isMover(op) && !isa<CastOp>(op))
+      return nullptr;
+    value = op->getOperand(0);
+  }
+  auto arg = cast<BlockArgument>(value);
+  bool isParameter =
+      argString(func, arg.getArgNumber(), attr::kind) == kind::param;
+  return isParameter ? arg : nullptr;
+}
+
+/// Products from which a path leads to the loss without another contraction.
+static DenseSet<Operation *> findHeads(func::FuncOp func) {
+  DenseSet<Operation *> heads, seen;
+  SmallVector<Value> open = {func.front().getTerminator()->getOperand(0)};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    auto facts = dyn_cast_or_null<HoneOpInterface>(op);
+    if (!facts || !seen.insert(op).second)
+      continue;
+    if (facts.getNumericClass() == NumericClass::contraction)
+      heads.insert(op);
+    else
+      llvm::append_range(open, op->getOperands());
+  }
+  return heads;
+}
+
+static int64_t countAlong(Value value, ArrayRef<int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= shapeOf(value)[dim];
+  return count;
+}
+
+namespace {
+/// Decides about the products of one function.
+class Marker {
+public:
+  Marker(func::FuncOp func, Fp8Scaling scaling, llvm::GlobPattern keep,
+         const TargetDescription &target, bool report)
+      : func(func), scaling(scaling), keep(std::move(keep)), target(target),
+        report(report), heads(findHeads(func)) {}
+
+  void run();
+  bool hasKept() const { return keptOne; }
+
+private:
+  void visit(DotGeneralOp dot);
+  std::string whyNot(DotGeneralOp dot, BlockArgument parameter,
+                     bool isWeightLast);
+  bool isKept(BlockArgument parameter);
+
+  func::FuncOp func;
+  Fp8Scaling scaling;
+  llvm::GlobPattern keep;
+  const TargetDescription &target;
+  bool report;
+  DenseSet<Operation *> heads;
+  bool keptOne = false;
+};
+} // namespace
+
+/// Whether the pattern matches the parameter's name, or that of a part.
+bool Marker::isKept(BlockArgument parameter) {
+  unsigned index = parameter.getArgNumber();
+  if (keep.match(argString(func, index, attr::fqn)))
+    return true;
+  auto parts = func.getArgAttrOfType<ArrayAttr>(index, attr::parts);
+  return parts && llvm::any_of(parts.getAsRange<PartAttr>(), [&](PartAttr p) {
+           return keep.match(p.getName().getValue());
+         });
+}
+
+/// Why the product stays as it is, in words; "" if it does not.
+std::string Marker::whyNot(DotGeneralOp dot, BlockArgument parameter,
+                           bool isWeightLast) {
+  if (heads.contains(dot))
+    return "the loss reads it without another product";
+  if (!dot.getLhsBatch().empty())
+    return "it has batch dimensions";
+  if (isKept(parameter)) {
+    keptOne = true;
+    return "--fp8-keep names its parameter";
+  }
+  int64_t rows = countAlong(dot.getLhs(), dot.getLhsFree());
+  int64_t columns = countAlong(dot.getRhs(), dot.getRhsFree());
+  int64_t depth = countAlong(dot.getLhs(), dot.getLhsContract());
+  for (int64_t size : {rows, columns, depth})
+    if (size % fp8Multiple != 0 || size == 0)
+      return llvm::formatv("a size is {0}, no multiple of {1}", size,
+                           fp8Multiple);
+  int64_t width = isWeightLast ? columns : rows;
+  double gain = double(width) * double(depth) / double(width + depth);
+  if (target.kind == TargetKind::CUDA && gain < factsOf(scaling).leastWeight)
+    return llvm::formatv("codes of a weight [{0}, {1}] cost more than they "
+                         "save",
+                         width, depth);
+  return "";
+}
+
+void Marker::visit(DotGeneralOp dot) {
+  BlockArgument left = findParameter(func, dot.getLhs());
+  BlockArgument right = findParameter(func, dot.getRhs());
+  if (!left == !right || !elementOf(dot.getLhs()).isBF16())
+    return;
+  std::string why = whyNot(dot, left ? left : right, bool(right));
+  if (why.empty())
+    return dot.setQuantizedAttr(QuantizedAttr::get(
+        func.getContext(), scaling,
+        left ? FactorRole::weight : FactorRole::activation,
+        right ? FactorRole::weight : FactorRole::activation));
+  if (report)
+    dot.emitRemark("stays bf16: ") << why;
+}
+
+void Marker::run() {
+  for (auto dot : func.front().getOps<DotGeneralOp>())
+    visit(dot);
+}
+
+LogicalResult hone::markProducts(func::FuncOp forward, Fp8Scaling scaling,
+                                 StringRef keep, bool report) {
+  auto module = forward->getParentOfType<ModuleOp>();
+  llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(
+      keep, /*MaxSubPatterns=*/1024); // "" matches no name
+  if (!pattern)
+    return module.emitError("fp8-keep is '")
+           << keep << "', expected a glob pattern as layers.{0,31}.*: "
+           << llvm::toString(pattern.takeError());
+  FailureOr<TargetDescription> target = getTarget(module);
+  if (failed(target))
+    return failure();
+  Marker marker(forward, scaling, std::move(*pattern), *target, report);
+  marker.run();
+  if (keep.empty() || marker.hasKept())
+    return success();
+  return module.emitError("fp8-keep is '")
+         << keep << "', which matches no parameter of a product";
+}
+
+LogicalResult hone::verifyMarks(func::FuncOp forward,
+                                std::optional<Fp8Scaling> scaling) {
+  for (auto dot : forward.front().getOps<DotGeneralOp>()) {
+    QuantizedAttr mark = dot.getQuantizedAttr();
+    if (!mark)
+      continue;
+    if (!scaling || mark.getScaling() != *scaling)
+      return dot.emitOpError("is marked ")
+             << mark << ", expected "
+             << (scaling ? "the policy's scaling"
+                         : "none: hone.precision is no policy of fp8");
+    bool isWeightLast = mark.getRhs() == FactorRole::weight;
+    FactorRole other = isWeightLast ? mark.getLhs() : mark.getRhs();
+    if ((!isWeightLast && mark.getLhs() != FactorRole::weight) ||
+        other != FactorRole::activation)
+      return dot.emitOpError("is marked ")
+             << mark << ", expected an activation and a weight";
+  }
+  return success();
+}
