@@ -29,6 +29,10 @@ static std::pair<StringRef, int64_t> describeElement(Type element) {
     return {"I32", 4};
   if (element.isInteger(8))
     return {"I8", 1};
+  if (element.isFloat8E4M3FN())
+    return {"F8_E4M3", 1};
+  if (element.isFloat8E5M2())
+    return {"F8_E5M2", 1};
   return {"BOOL", 1};
 }
 

@@ -18,8 +18,10 @@ struct DTypeFacts {
 };
 // By number.
 constexpr DTypeFacts facts[] = {
-    {"F32", 4, true},  {"F64", 8, true},  {"BF16", 2, true}, {"F16", 2, true},
-    {"I64", 8, false}, {"I32", 4, false}, {"I8", 1, false},  {"BOOL", 1, false},
+    {"F32", 4, true},     {"F64", 8, true},   {"BF16", 2, true},
+    {"F16", 2, true},     {"I64", 8, false},  {"I32", 4, false},
+    {"I8", 1, false},     {"BOOL", 1, false}, {"F8_E4M3", 1, true},
+    {"F8_E5M2", 1, true},
 };
 static_assert(sizeof facts / sizeof facts[0] == countOf<DType>);
 } // namespace
@@ -106,6 +108,40 @@ static double decodeHalf(uint16_t bits) {
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
+/// e4m3 has no infinity: what is larger than its largest number by half a step
+/// or more is no number.
+static uint8_t encodeE4M3(double value) {
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  double magnitude = std::fabs(roundToGrid(value, 3, -6));
+  if (!(magnitude <= 448))
+    return sign | 0x7f;
+  if (magnitude < 0x1p-6)
+    return sign | static_cast<uint8_t>(magnitude * 0x1p9);
+  int exponent = std::ilogb(magnitude);
+  auto mantissa = static_cast<uint8_t>(std::ldexp(magnitude, 3 - exponent)) & 7;
+  return sign | static_cast<uint8_t>((exponent + 7) << 3) |
+         static_cast<uint8_t>(mantissa);
+}
+
+static double decodeE4M3(uint8_t bits) {
+  int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  double magnitude = exponent == 15 && mantissa == 7 ? NAN
+                     : exponent == 0                 ? std::ldexp(mantissa, -9)
+                                     : std::ldexp(8 + mantissa, exponent - 10);
+  return bits & 0x80 ? -magnitude : magnitude;
+}
+
+/// e5m2 is the upper half of an f16.
+static uint8_t encodeE5M2(double value) {
+  if (std::isnan(value))
+    return std::signbit(value) ? 0xfe : 0x7e;
+  return static_cast<uint8_t>(encodeHalf(roundToGrid(value, 2, -14)) >> 8);
+}
+
+static double decodeE5M2(uint8_t bits) {
+  return decodeHalf(static_cast<uint16_t>(bits << 8));
+}
+
 static uint16_t encodeBFloat(double value) {
   if (std::isnan(value))
     return 0x7fc0;
@@ -149,6 +185,10 @@ double honert::loadElement(DType dtype, const void *address) {
     return loadAs<int8_t>(address);
   case DType::i1:
     return loadAs<uint8_t>(address) != 0;
+  case DType::f8e4m3:
+    return decodeE4M3(loadAs<uint8_t>(address));
+  case DType::f8e5m2:
+    return decodeE5M2(loadAs<uint8_t>(address));
   }
   return 0;
 }
@@ -171,6 +211,10 @@ void honert::storeElement(DType dtype, void *address, double value) {
     return storeAs(address, static_cast<int8_t>(value));
   case DType::i1:
     return storeAs(address, static_cast<uint8_t>(value != 0));
+  case DType::f8e4m3:
+    return storeAs(address, encodeE4M3(value));
+  case DType::f8e5m2:
+    return storeAs(address, encodeE5M2(value));
   }
 }
 

@@ -16,6 +16,10 @@ int64_t byteWidth(DType dtype);
 const char *safetensorsName(DType dtype);
 std::optional<DType> dtypeFromSafetensors(const std::string &name);
 bool isFloat(DType dtype);
+/// f8E4M3FN or f8E5M2: codes of a scaled product.
+inline bool isFp8(DType dtype) {
+  return dtype == DType::f8e4m3 || dtype == DType::f8e5m2;
+}
 
 using Shape = std::vector<int64_t>;
 

@@ -180,7 +180,8 @@ static Status checkMatmul(const std::string &name, const MatmulLaunch &matmul,
   if (matmul.batch < 0 || matmul.m < 0 || matmul.n < 0 || matmul.k < 0)
     return broken(format("matmul %s has a negative size", name.c_str()));
   DType operand = matmul.operand, result = matmul.result;
-  HONERT_TRY(checkProductTypes(name, operand, result));
+  HONERT_TRY(matmul.scales ? matmul.checkScales(name, bounds.arenaBytes)
+                           : checkProductTypes(name, operand, result));
   auto inside = [&](DType dtype, int64_t offset, const int64_t *strides,
                     int64_t rows, int64_t cols) {
     return bounds.contains(

@@ -91,7 +91,8 @@ Status honert::checkDivision(const Argument &argument, const Mesh &mesh) {
 
 /// Whether collectives combine elements of the type at all.
 static bool isCombined(DType dtype) {
-  return isFloat(dtype) || dtype == DType::i64 || dtype == DType::i32;
+  return (isFloat(dtype) && !isFp8(dtype)) || dtype == DType::i64 ||
+         dtype == DType::i32;
 }
 
 /// The type is one the collective takes, and the counts come out even.

@@ -409,6 +409,24 @@ void honert_matmul_epilogue(honert_program *program, int64_t epilogue,
     matmul->sums = sums;
 }
 
+void honert_matmul_scales(honert_program *program, int64_t operandB,
+                          int64_t modeA, int64_t scalesA, int64_t modeB,
+                          int64_t scalesB, int64_t fast) {
+  auto *matmul = latestLaunch<MatmulLaunch>(program, "honert_matmul_scales",
+                                            "honert_matmul");
+  if (!matmul)
+    return;
+  if (matmul->scales)
+    return blame(program, "a matmul has scales twice");
+  auto mode = [&](int64_t number) {
+    return read<ScaleMode>(program, "scale mode", number);
+  };
+  matmul->scales = {{mode(modeA), scalesA},
+                    {mode(modeB), scalesB},
+                    read<DType>(program, "element type of a matmul", operandB),
+                    fast != 0};
+}
+
 void honert_matmul_activation(honert_program *program, const char *kernel,
                               int64_t blocks, int64_t threads, int64_t count,
                               const int64_t *offsets) {

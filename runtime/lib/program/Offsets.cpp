@@ -27,6 +27,8 @@ struct Visitor {
   void operator()(MatmulLaunch &launch) const {
     each(launch.a, launch.b, launch.c, launch.bias, launch.addend, launch.aux,
          launch.sums);
+    if (launch.scales)
+      each(launch.scales->a.offset, launch.scales->b.offset);
     if (launch.activationKernel)
       (*this)(*launch.activationKernel);
   }

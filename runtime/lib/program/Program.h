@@ -105,6 +105,17 @@ struct DeviceLaunch {
   std::vector<WrittenTensor> writes = {};
 };
 
+/// Scales of a product's codes: honert_matmul_scales.
+struct ProductScales {
+  struct Side {
+    ScaleMode mode;
+    int64_t offset; ///< in bytes
+  };
+  Side a, b;
+  DType operandB;
+  bool isFast;
+};
+
 /// c[b,m,n] = sum_k a[b,m,k] * b[b,k,n] (+ bias[n]) (+ addend[b,m,n]).
 struct MatmulLaunch {
   int64_t batch, m, n, k;
@@ -113,7 +124,7 @@ struct MatmulLaunch {
   std::array<int64_t, 12> strides;
   /// Byte offsets; -1: absent.
   int64_t a, b, c, bias, addend;
-  /// Of a and b; of c, bias and addend.
+  /// Of a and b (without scales); of c, bias and addend.
   DType operand = DType::f32, result = DType::f32;
   Activation activation = Activation::none;
   Sums summed = Sums::none;
@@ -121,7 +132,12 @@ struct MatmulLaunch {
   int64_t aux = -1, auxStride = 0, sums = -1;
   /// Does what the activation does: honert_matmul_activation.
   std::optional<DeviceLaunch> activationKernel = std::nullopt;
+  /// Of operands that are codes.
+  std::optional<ProductScales> scales = std::nullopt;
 
+  DType operandB() const { return scales ? scales->operandB : operand; }
+  /// What honert_matmul_scales demands, bounds of a, b and c apart.
+  Status checkScales(const std::string &name, int64_t arenaBytes) const;
   bool hasEpilogue() const {
     return activation != Activation::none || summed != Sums::none;
   }

@@ -18,7 +18,7 @@ namespace {
 struct Call {
   static constexpr size_t bytes = 27;
 
-  explicit Call(const uint8_t *from) : code(from[0] % 26) {
+  explicit Call(const uint8_t *from) : code(from[0] % 27) {
     name = names[from[1] % std::size(names)];
     other = names[from[2] % std::size(names)];
     for (size_t i = 0; i < 12; ++i) {
@@ -130,8 +130,10 @@ static void describe(honert_program *p, const Call &c) {
   case 24:
     return honert_live(p, c.name, c.other, "", n[0], c.few(1), c.list.data(),
                        n[2], n[3]);
-  default:
+  case 25:
     return honert_device_code(p, n[0], n[1], "code", 4);
+  default:
+    return honert_matmul_scales(p, n[0], n[1], n[2], n[3], n[4], n[5]);
   }
 }
 

@@ -18,7 +18,9 @@ enum Code : uint8_t {
   unsignedInteger = 1,
   floating = 2,
   bfloat = 4,
-  boolean = 6
+  boolean = 6,
+  e4m3fn = 10,
+  e5m2 = 12
 };
 struct ElementType {
   uint8_t code, bits;
@@ -40,6 +42,10 @@ static ElementType elementTypeOf(DType dtype) {
     return {integer, bits};
   case DType::i1:
     return {boolean, bits};
+  case DType::f8e4m3:
+    return {e4m3fn, bits};
+  case DType::f8e5m2:
+    return {e5m2, bits};
   }
   __builtin_unreachable();
 }

@@ -19,7 +19,8 @@ template <typename Enum> std::string namesOf() {
 /// Compiled programs hold these numbers: another order needs another
 /// HONERT_ABI.
 TEST(Enumerations, keep_their_numbers) {
-  EXPECT_EQ(namesOf<DType>(), "f32 f64 bf16 f16 i64 i32 i8 i1");
+  EXPECT_EQ(namesOf<DType>(), "f32 f64 bf16 f16 i64 i32 i8 i1 f8E4M3FN f8E5M2");
+  EXPECT_EQ(namesOf<ScaleMode>(), "tensor 1x16 1x32 row 1x128 128x128");
   EXPECT_EQ(namesOf<Kind>(),
             "param buffer opt grad input rng scalar working_copy cache "
             "boundary saved");

@@ -49,6 +49,32 @@ TEST(Types, sixteen_bit_floats_survive_a_round_trip) {
     }
 }
 
+/// 464 lies half-way between the largest e4m3 and what would be an infinity.
+TEST(Types, eight_bit_floats_round_to_nearest_even) {
+  auto code = [](DType dtype, double value) {
+    uint8_t bits;
+    storeElement(dtype, &bits, value);
+    return int(bits);
+  };
+  EXPECT_EQ(code(DType::f8e4m3, 1), 0x38);
+  EXPECT_EQ(code(DType::f8e4m3, -448), 0xfe);
+  EXPECT_EQ(code(DType::f8e4m3, 464), 0x7e);
+  EXPECT_EQ(code(DType::f8e4m3, 465), 0x7f);
+  EXPECT_EQ(code(DType::f8e4m3, 0x1p-10), 0); // a tie, to even
+  EXPECT_EQ(code(DType::f8e4m3, 3 * 0x1p-10), 2);
+  EXPECT_EQ(code(DType::f8e5m2, 1), 0x3c);
+  EXPECT_EQ(code(DType::f8e5m2, 61439), 0x7b);
+  EXPECT_EQ(code(DType::f8e5m2, 61440), 0x7c);
+  for (DType dtype : {DType::f8e4m3, DType::f8e5m2})
+    for (int bits = 0; bits < 256; ++bits) {
+      auto original = static_cast<uint8_t>(bits);
+      double value = loadElement(dtype, &original);
+      if (!std::isnan(value)) {
+        ASSERT_EQ(code(dtype, value), bits) << name(dtype);
+      }
+    }
+}
+
 TEST(Types, sizes_beyond_int64_are_refused) {
   EXPECT_EQ(byteCount(DType::f32, {3, 4}), 48);
   EXPECT_EQ(elementCount({}), 1);

@@ -32,6 +32,18 @@ TEST_P(BrokenPrograms, are_refused_with_a_reason) {
 
 void kernel(void *const *, int64_t, int64_t) {}
 
+/// A product of codes [2, 4] and [2, 4], with scales if it says how those of b
+/// are coded.
+void scaledMatmul(honert_program &p, int64_t operand, int64_t result,
+                  int64_t operandB = -1, int64_t modeA = 0, int64_t modeB = 0,
+                  int64_t termStride = 1, int64_t scales = 0) {
+  int64_t strides[12] = {0, 4, 1, 0, termStride, 4, 0, 2, 1};
+  honert_matmul(&p, "x", "", operand, result, 1, 2, 2, 4, strides, 0, 0, 0, -1,
+                -1);
+  if (operandB >= 0)
+    honert_matmul_scales(&p, operandB, modeA, scales, modeB, scales, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Program, BrokenPrograms,
     testing::Values(
@@ -51,9 +63,9 @@ INSTANTIATE_TEST_SUITE_P(
                       [](honert_program &p) {
                         honert_argument(&p, 11, "x", 0, 0, nullptr, 0);
                       }},
-        BrokenProgram{"element type 8",
+        BrokenProgram{"element type 10",
                       [](honert_program &p) {
-                        honert_argument(&p, 0, "x", 8, 0, nullptr, 0);
+                        honert_argument(&p, 0, "x", 10, 0, nullptr, 0);
                       }},
         BrokenProgram{"working copy 'bias' is of no parameter of its shape",
                       [](honert_program &p) {
@@ -119,6 +131,43 @@ INSTANTIATE_TEST_SUITE_P(
                         int64_t strides[12] = {};
                         honert_matmul(&p, "x", "", 2, 3, 1, 1, 1, 1, strides, 0,
                                       0, 0, -1, -1);
+                      }},
+        BrokenProgram{"multiplies f8E4M3FN to f32, expected",
+                      [](honert_program &p) { scaledMatmul(p, 8, 0); }},
+        BrokenProgram{"honert_matmul_scales follows no honert_matmul",
+                      [](honert_program &p) {
+                        honert_matmul_scales(&p, 8, 0, 0, 0, 0, 0);
+                      }},
+        BrokenProgram{"a matmul has scales twice",
+                      [](honert_program &p) {
+                        scaledMatmul(p, 8, 0, 8, 0, 0);
+                        honert_matmul_scales(&p, 8, 0, 0, 0, 0, 0);
+                      }},
+        BrokenProgram{
+            "scale mode 6",
+            [](honert_program &p) { scaledMatmul(p, 8, 0, 8, 6, 0); }},
+        BrokenProgram{
+            "multiplies f8E5M2 by f8E5M2",
+            [](honert_program &p) { scaledMatmul(p, 9, 0, 9, 0, 0); }},
+        BrokenProgram{
+            "multiplies bf16 by f8E4M3FN",
+            [](honert_program &p) { scaledMatmul(p, 2, 0, 8, 0, 0); }},
+        BrokenProgram{
+            "writes products of codes as f16",
+            [](honert_program &p) { scaledMatmul(p, 8, 3, 8, 0, 0); }},
+        BrokenProgram{
+            "scales of 128x128 and 128x128, which no library",
+            [](honert_program &p) { scaledMatmul(p, 8, 0, 8, 5, 5); }},
+        BrokenProgram{
+            "scales of tensor and 1x32, which no library",
+            [](honert_program &p) { scaledMatmul(p, 8, 0, 8, 0, 2); }},
+        BrokenProgram{"not with k last and dense",
+                      [](honert_program &p) {
+                        scaledMatmul(p, 8, 0, 8, 0, 0, /*stride=*/8);
+                      }},
+        BrokenProgram{"scales outside the arena",
+                      [](honert_program &p) {
+                        scaledMatmul(p, 8, 0, 8, 4, 5, 1, p.arenaBytes - 8);
                       }},
         BrokenProgram{"multiplies f32 to bf16",
                       [](honert_program &p) {

@@ -191,6 +191,8 @@ static ncclDataType_t typeOf(DType dtype) {
     return ncclInt32;
   case DType::i8:
   case DType::i1:
+  case DType::f8e4m3: // moved, not summed: Program::check
+  case DType::f8e5m2:
     return ncclInt8;
   }
   return ncclInt8;

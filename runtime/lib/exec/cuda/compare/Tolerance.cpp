@@ -18,6 +18,10 @@ double honert::epsilon(DType dtype) {
     return 0x1p-10;
   case DType::bf16:
     return 0x1p-7;
+  case DType::f8e4m3:
+    return 0x1p-3;
+  case DType::f8e5m2:
+    return 0x1p-2;
   default:
     return 0;
   }

@@ -1,0 +1,70 @@
+//===- CheckScales.cpp - What honert_matmul_scales demands ----------------===//
+
+#include "program/Program.h"
+
+#include <algorithm>
+
+using namespace honert;
+
+/// Modes that some library multiplies with each other.
+static bool fitTogether(ScaleMode a, ScaleMode b) {
+  if (a == b)
+    return a == ScaleMode::tensor || a == ScaleMode::vector32 ||
+           a == ScaleMode::vector128;
+  auto isBlock = [](ScaleMode mode) {
+    return mode == ScaleMode::vector128 || mode == ScaleMode::block128;
+  };
+  return isBlock(a) && isBlock(b);
+}
+
+static int64_t ceilDiv(int64_t count, int64_t divisor) {
+  return count / divisor + (count % divisor != 0);
+}
+
+/// Bytes of the scales of `rows` x `k` codes.
+static int64_t bytesOfScales(ScaleMode mode, int64_t rows, int64_t k) {
+  int64_t blocks = ceilDiv(k, 128);
+  switch (mode) {
+  case ScaleMode::vector32:
+    return ceilDiv(rows, 128) * blocks * 512;
+  case ScaleMode::vector128:
+    return rows * blocks * 4;
+  case ScaleMode::block128:
+    return ceilDiv(rows, 128) * ceilDiv(blocks, 4) * 16;
+  default:
+    return 4;
+  }
+}
+
+Status MatmulLaunch::checkScales(const std::string &name,
+                                 int64_t arenaBytes) const {
+  auto fails = [&](const std::string &what) {
+    return Status::error(
+        format("program: matmul %s %s", name.c_str(), what.c_str()));
+  };
+  DType other = scales->operandB;
+  if (!isFp8(operand) || !isFp8(other) ||
+      (operand == DType::f8e5m2 && other == DType::f8e5m2))
+    return fails(format("has scales and multiplies %s by %s, expected f8E4M3FN "
+                        "by f8E4M3FN or f8E5M2, or the reverse",
+                        honert::name(operand), honert::name(other)));
+  if (result != DType::f32 && result != DType::bf16)
+    return fails(format("writes products of codes as %s, expected f32 or bf16",
+                        honert::name(result)));
+  if (!fitTogether(scales->a.mode, scales->b.mode))
+    return fails(format("has scales of %s and %s, which no library multiplies",
+                        honert::name(scales->a.mode),
+                        honert::name(scales->b.mode)));
+  bool isDense = k < 2 || (strides[2] == 1 && strides[4] == 1);
+  if (batch != 1 || !isDense)
+    return fails("has codes in a batch, or not with k last and dense");
+  if (std::max({m, n, k}) > INT32_MAX)
+    return fails("has more than 2^31 - 1 rows, columns or terms");
+  auto isInside = [&](const ProductScales::Side &side, int64_t rows) {
+    return side.offset >= 0 && side.offset <= arenaBytes &&
+           bytesOfScales(side.mode, rows, k) <= arenaBytes - side.offset;
+  };
+  if (!isInside(scales->a, m) || !isInside(scales->b, n))
+    return fails("has scales outside the arena");
+  return Status();
+}
