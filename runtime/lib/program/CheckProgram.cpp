@@ -362,6 +362,10 @@ static Status checkPlace(const Program &program, const Function &function) {
                            launch.name.c_str(), function.name.c_str(),
                            isForCuda ? "host" : "GPU",
                            program.text("target").c_str()));
+    if (matmul && matmul->scales && program.isMeshInvariant())
+      return broken(format("launch %s of %s multiplies codes, but sums of an "
+                           "exact program are of numbers",
+                           launch.name.c_str(), function.name.c_str()));
     if ((std::holds_alternative<DeviceLaunch>(launch.action) ||
          (matmul && matmul->activationKernel)) &&
         program.deviceCode.empty())

@@ -6,34 +6,19 @@
 
 using namespace honert;
 
-/// Modes that some library multiplies with each other.
+/// Whether some library multiplies codes with these scales.
 static bool fitTogether(ScaleMode a, ScaleMode b) {
-  if (a == b)
-    return a == ScaleMode::tensor || a == ScaleMode::vector32 ||
-           a == ScaleMode::vector128;
-  auto isBlock = [](ScaleMode mode) {
-    return mode == ScaleMode::vector128 || mode == ScaleMode::block128;
+  auto isKnown = [](ScaleMode mode) {
+    return mode != ScaleMode::vector16 && mode != ScaleMode::row;
   };
-  return isBlock(a) && isBlock(b);
-}
-
-static int64_t ceilDiv(int64_t count, int64_t divisor) {
-  return count / divisor + (count % divisor != 0);
+  return isKnown(a) && isKnown(b) &&
+         canMultiply(scaleTileOf(a), scaleTileOf(b));
 }
 
 /// Bytes of the scales of `rows` x `k` codes.
 static int64_t bytesOfScales(ScaleMode mode, int64_t rows, int64_t k) {
-  int64_t blocks = ceilDiv(k, 128);
-  switch (mode) {
-  case ScaleMode::vector32:
-    return ceilDiv(rows, 128) * blocks * 512;
-  case ScaleMode::vector128:
-    return rows * blocks * 4;
-  case ScaleMode::block128:
-    return ceilDiv(rows, 128) * ceilDiv(blocks, 4) * 16;
-  default:
-    return 4;
-  }
+  ScaleTile tile = scaleTileOf(mode);
+  return ScaleLayout{tile, rows, k}.size() * (tile == ScaleTile::row32 ? 1 : 4);
 }
 
 Status MatmulLaunch::checkScales(const std::string &name,

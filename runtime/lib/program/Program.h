@@ -10,6 +10,7 @@
 
 #include "base/AttentionProblem.h"
 #include "base/ProductEpilogue.h"
+#include "base/ScaleLayout.h"
 #include "base/Status.h"
 #include "base/Types.h"
 #include "honert/honert.h"
@@ -104,6 +105,14 @@ struct DeviceLaunch {
   /// honert_device_writes; empty: not known.
   std::vector<WrittenTensor> writes = {};
 };
+
+/// Which codes share a scale in a mode that programs may have.
+constexpr ScaleTile scaleTileOf(ScaleMode mode) {
+  return mode == ScaleMode::vector32    ? ScaleTile::row32
+         : mode == ScaleMode::vector128 ? ScaleTile::row128
+         : mode == ScaleMode::block128  ? ScaleTile::block128
+                                        : ScaleTile::tensor;
+}
 
 /// Scales of a product's codes: honert_matmul_scales.
 struct ProductScales {

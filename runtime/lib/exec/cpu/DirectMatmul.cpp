@@ -32,7 +32,7 @@ DirectMatmul::Problem DirectMatmul::wholeProblem() const {
 Status DirectMatmul::tryPacking(Packing packing,
                                 const MatmulLibrary::Primitive *&whole) {
   const MatmulLibrary::Primitive *packed;
-  MatmulPlan inPlace = std::exchange(plan, planMatmul(launch, packing));
+  MatmulPlan inPlace = std::exchange(plan, planIt(packing));
   HONERT_TRY(library.lookUp(name, wholeProblem(), packed));
   if ((packed->isThreadInvariant() && !whole->isThreadInvariant()) ||
       (whole->isReference() && !packed->isReference()))
@@ -128,10 +128,16 @@ int64_t DirectMatmul::neededBytes() const {
 }
 
 void DirectMatmul::bind(char *arena, char *workspace) {
-  int64_t left = plan.swapped ? launch.b : launch.a;
-  int64_t right = plan.swapped ? launch.a : launch.b;
-  lhs = {arena + left, plan.operand, plan.lhs};
-  rhs = {arena + right, plan.operand, plan.rhs};
+  scales = scalesOf(launch, arena);
+  auto operand = [&](bool isB, const MatrixStrides &strides, bool isRhs) {
+    Matrices matrices = {arena + (isB ? launch.b : launch.a),
+                         isB ? launch.operandB() : launch.operand, strides};
+    matrices.scales = launch.scales ? &scales[isB] : nullptr;
+    matrices.hasTermsInRows = isRhs;
+    return matrices;
+  };
+  lhs = operand(plan.swapped, plan.lhs, false);
+  rhs = operand(!plan.swapped, plan.rhs, true);
   out = {arena + launch.c, plan.result, plan.out};
   // (In a collapsed batch the rows continue, so the row stride serves them.)
   const auto &s = launch.strides;

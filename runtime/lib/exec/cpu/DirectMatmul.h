@@ -8,14 +8,15 @@
 
 namespace honert {
 
-/// A product of f32 or bf16 operands: copies, a prefilled output, and library
-/// calls.
+/// A product of operands of f32 or bf16, or of codes: copies, a prefilled
+/// output, and library calls.
 class DirectMatmul final : public Matmul {
 public:
+  /// `multiplied`: what codes become, f32 or bf16.
   DirectMatmul(MatmulLibrary &library, std::string name,
-               const MatmulLaunch &launch)
+               const MatmulLaunch &launch, DType multiplied = DType::f32)
       : library(library), name(std::move(name)), launch(launch),
-        plan(planMatmul(launch)) {}
+        multiplied(multiplied), plan(planIt(Packing::needed)) {}
 
   /// Chooses the plan and makes its primitives; not for products without terms.
   Status prepare();
@@ -44,6 +45,9 @@ private:
     alone       ///< one call on the calling thread: too small to share
   };
 
+  MatmulPlan planIt(Packing packing) const {
+    return planMatmul(launch, packing, multiplied);
+  }
   Status tryPacking(Packing packing, const MatmulLibrary::Primitive *&whole);
   Status cutSum();
   Status cutOutput();
@@ -56,12 +60,14 @@ private:
   MatmulLibrary &library;
   std::string name;
   MatmulLaunch launch;
+  DType multiplied;
   MatmulPlan plan;
   Mode mode = Mode::together;
   std::vector<Part> parts;  // empty: nothing to sum
   int64_t scratchBytes = 0; // of one call
   // Operands in memory, and what the library reads and writes: the same, or
   // copies of them.
+  std::array<Scales, 2> scales; // of codes
   Matrices lhs, rhs, out;
   Matrices libraryLhs, libraryRhs, libraryOut;
   Matrices addend;

@@ -160,10 +160,26 @@ dnnl_status_t MatmulLibrary::execute(const Call &call, int thread,
 // Products
 //===----------------------------------------------------------------------===//
 
+std::array<Scales, 2> honert::scalesOf(const MatmulLaunch &launch,
+                                       const char *arena) {
+  if (!launch.scales)
+    return {};
+  auto of = [&](const ProductScales::Side &side, int64_t rows) {
+    return Scales{{scaleTileOf(side.mode), rows, launch.k},
+                  arena + side.offset};
+  };
+  return {of(launch.scales->a, launch.m), of(launch.scales->b, launch.n)};
+}
+
+/// Whether elements of a type are multiplied as bf16 by units for it.
+bool MatmulLibrary::onBFloatUnits(DType operand) const {
+  return (operand == DType::bf16 || isFp8(operand)) && engine.hasBFloatUnits();
+}
+
 /// Whether the library multiplies elements of a type fast.
 bool MatmulLibrary::multiplies(DType operand) const {
   return operand == DType::f32 ||
-         (operand == DType::bf16 && engine.hasBFloatUnits());
+         (operand == DType::bf16 && onBFloatUnits(operand));
 }
 
 /// Whole operands are copied up to this size; larger ones by rows or panels.
@@ -185,20 +201,25 @@ Status MatmulLibrary::prepare(const std::string &name,
   HONERT_TRY(engine.start());
   operandTypes.insert(launch.operand);
   bool isMultiplied = multiplies(launch.operand);
-  if (isMultiplied) {
-    auto direct = std::make_unique<DirectMatmul>(*this, name, launch);
+  DType multiplied = onBFloatUnits(launch.operand) ? DType::bf16 : DType::f32;
+  if (isMultiplied || launch.scales) {
+    auto direct =
+        std::make_unique<DirectMatmul>(*this, name, launch, multiplied);
     HONERT_TRY(direct->prepare());
-    if (direct->copiedBytes() <= mostCopiedBytes) {
+    int64_t rows = 0;
+    if (direct->copiedBytes() <= mostCopiedBytes)
       matmul = std::move(direct);
-    } else if (int64_t rows = direct->rowsWithin(mostCopiedBytes)) {
+    else if (!launch.scales)
+      rows = direct->rowsWithin(mostCopiedBytes);
+    if (rows) {
       auto parts = std::make_unique<RowsMatmul>(*this, name, launch, rows);
       HONERT_TRY(parts->prepare());
       matmul = std::move(parts);
     }
   }
   if (!matmul) {
-    auto panels = std::make_unique<PanelMatmul>(
-        *this, name, launch, isMultiplied ? launch.operand : DType::f32);
+    auto panels =
+        std::make_unique<PanelMatmul>(*this, name, launch, multiplied);
     HONERT_TRY(panels->prepare());
     matmul = std::move(panels);
   }
@@ -221,7 +242,8 @@ Status MatmulLibrary::prepare(const std::string &name,
 }
 
 bool MatmulLibrary::usesBFloatUnits() const {
-  return operandTypes.count(DType::bf16) && engine.hasBFloatUnits();
+  return std::any_of(operandTypes.begin(), operandTypes.end(),
+                     [&](DType dtype) { return onBFloatUnits(dtype); });
 }
 
 std::string MatmulLibrary::versionText() const {
@@ -230,9 +252,8 @@ std::string MatmulLibrary::versionText() const {
   std::string text = dnnl.versionText();
   for (DType dtype : operandTypes)
     if (dtype != DType::f32)
-      text += format(", %s products %s", honert::name(dtype),
-                     dtype == DType::bf16 && engine.hasBFloatUnits()
-                         ? "on bf16 units"
-                         : "emulated in fp32");
+      text +=
+          format(", %s products %s", honert::name(dtype),
+                 onBFloatUnits(dtype) ? "on bf16 units" : "emulated in fp32");
   return text;
 }

@@ -15,6 +15,9 @@
 
 namespace honert {
 
+/// The scales of a and b of a product of codes.
+std::array<Scales, 2> scalesOf(const MatmulLaunch &launch, const char *arena);
+
 /// One product of the program, ready to run.
 class Matmul {
 public:
@@ -48,8 +51,8 @@ public:
   /// "oneDNN 2.6.3, bf16 products on bf16 units", or empty if no product was
   /// prepared.
   std::string versionText() const;
-  /// Whether there are products of bf16 or f16, and whether of bf16 on the
-  /// processor's units for them.
+  /// Whether there are products of other types than f32, and whether any are on
+  /// the processor's units for bf16.
   bool multipliesNarrow() const {
     return operandTypes.size() > operandTypes.count(DType::f32);
   }
@@ -103,6 +106,7 @@ private:
                Primitive &primitive);
   Status describe(const Problem &problem, Primitive &primitive) const;
   bool multiplies(DType operand) const;
+  bool onBFloatUnits(DType operand) const;
 
   DnnlEngine &engine;
   const DnnlFunctions &dnnl;

@@ -101,7 +101,8 @@ bool MatmulPlan::isSmall() const {
          0x1p20;
 }
 
-MatmulPlan honert::planMatmul(const MatmulLaunch &launch, Packing packing) {
+MatmulPlan honert::planMatmul(const MatmulLaunch &launch, Packing packing,
+                              DType multiplied) {
   const auto &s = launch.strides;
   MatrixStrides a{s[0], s[1], s[2]}, b{s[3], s[4], s[5]}, c{s[6], s[7], s[8]};
   MatrixStrides addend{s[9], s[10], s[11]};
@@ -135,16 +136,17 @@ MatmulPlan honert::planMatmul(const MatmulLaunch &launch, Packing packing) {
 
   auto isPacked = [&](const MatrixStrides &strides, int64_t rows,
                       int64_t cols) {
-    return packing == Packing::all ||
+    return packing == Packing::all || launch.scales ||
            needsPacking(strides, batch, rows, cols) ||
            (packing == Packing::gaps && hasGaps(strides, batch, rows, cols));
   };
-  plan.keepsOrder = packing == Packing::gaps;
+  plan.keepsOrder =
+      packing == Packing::gaps || (launch.scales && packing == Packing::needed);
   plan.packLhs = isPacked(plan.lhs, plan.m, k);
   plan.packRhs = isPacked(plan.rhs, k, plan.n);
   plan.biasInLibrary = hasBias && !plan.swapped && k > 0;
   bool biasFirst = hasBias && !plan.biasInLibrary;
-  plan.operand = launch.operand;
+  plan.operand = launch.scales ? multiplied : launch.operand;
   plan.result = launch.result;
   plan.wideOut = launch.result != DType::f32 && k > 0 &&
                  (biasFirst || plan.sumLength() < k);

@@ -30,7 +30,7 @@ struct MatmulPlan {
   bool accumulate;
   /// What the output holds first: the addend, the bias, both, or zero.
   bool prefill;
-  /// Types of the operands and of the result.
+  /// Types of what the library multiplies, and of the result.
   DType operand, result;
   /// The library's output is a copy in f32: what it adds to, or one call after
   /// another, would be rounded to the result's type in between.
@@ -74,8 +74,10 @@ enum class Packing {
   gaps,   ///< those with gaps between rows too, in their order
   all     ///< every one, row-major: the form any library handles well
 };
+/// `multiplied`: what becomes of operands that are codes.
 MatmulPlan planMatmul(const MatmulLaunch &launch,
-                      Packing packing = Packing::needed);
+                      Packing packing = Packing::needed,
+                      DType multiplied = DType::f32);
 
 } // namespace honert
 

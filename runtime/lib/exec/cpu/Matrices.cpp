@@ -144,24 +144,37 @@ void honert::copyMatrix(int64_t rows, int64_t cols, const Matrices &from,
                         const Matrices &to) {
   if (from.strides.row == 1 && to.strides.row == 1 &&
       (from.strides.col != 1 || to.strides.col != 1))
-    return copyMatrix(cols, rows,
-                      {from.data, from.dtype, from.strides.transposed()},
-                      {to.data, to.dtype, to.strides.transposed()});
+    return copyMatrix(cols, rows, from.transposed(), to.transposed());
   for (int64_t row = 0; row < rows; ++row)
     moveRun({from.from(0, row, 0).data, from.strides.col,
              to.from(0, row, 0).data, to.strides.col, cols},
             from.dtype, to.dtype);
 }
 
+/// Rows of codes that become `cols` numbers each.
+static void widenMatrix(const ThreadPool &pool, int64_t rows, int64_t cols,
+                        const Matrices &from, const Matrices &to) {
+  if (from.hasTermsInRows)
+    return widenMatrix(pool, cols, rows, from.transposed(), to.transposed());
+  int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, cols));
+  pool.run(rows, grain, [&](int64_t lo, int64_t hi) {
+    for (int64_t row = lo; row < hi; ++row)
+      widenCodes({from.dtype, from.from(0, row, 0).data, from.scales,
+                  from.firstRow + row, from.firstCol, cols},
+                 to.dtype, to.from(0, row, 0).data, to.strides.col);
+  });
+}
+
 void honert::copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
                           int64_t cols, const Matrices &from,
                           const Matrices &to) {
+  if (from.scales)
+    return widenMatrix(pool, rows, cols, from, to);
   // Along the dimension that is dense in both, if there is one.
   if (from.strides.row == 1 && to.strides.row == 1 &&
       (from.strides.col != 1 || to.strides.col != 1))
-    return copyMatrices(pool, batch, cols, rows,
-                        {from.data, from.dtype, from.strides.transposed()},
-                        {to.data, to.dtype, to.strides.transposed()});
+    return copyMatrices(pool, batch, cols, rows, from.transposed(),
+                        to.transposed());
   int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, cols));
   pool.run(batch * rows, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i)
@@ -174,8 +187,7 @@ void honert::copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
 static void zeroMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
                          int64_t cols, const Matrices &to) {
   if (to.strides.row == 1 && to.strides.col != 1)
-    return zeroMatrices(pool, batch, cols, rows,
-                        {to.data, to.dtype, to.strides.transposed()});
+    return zeroMatrices(pool, batch, cols, rows, to.transposed());
   int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, cols));
   auto width = static_cast<size_t>(byteWidth(to.dtype));
   pool.run(batch * rows, grain, [&](int64_t lo, int64_t hi) {

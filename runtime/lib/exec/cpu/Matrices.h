@@ -5,6 +5,7 @@
 
 #include "base/Parallel.h"
 #include "base/Types.h"
+#include "exec/cpu/Codes.h"
 
 #include <tuple>
 
@@ -29,26 +30,42 @@ inline MatrixStrides denseStrides(int64_t rows, int64_t cols) {
   return {rows * cols, cols, 1};
 }
 
-/// A batch of matrices of f32, bf16 or f16.
+/// A batch of matrices of f32, bf16 or f16, or one of codes with scales.
 struct Matrices {
   char *data;
   DType dtype;
   MatrixStrides strides;
+  /// Of codes, [i, k] as in the layout of the scales: these are rows and
+  /// columns here, from some on, or columns and rows.
+  const Scales *scales = nullptr;
+  bool hasTermsInRows = false;
+  int64_t firstRow = 0, firstCol = 0;
 
   /// The same, from element (batch, row, col) on.
   Matrices from(int64_t batch, int64_t row, int64_t col) const {
     int64_t element =
         batch * strides.batch + row * strides.row + col * strides.col;
-    return {data + element * byteWidth(dtype), dtype, strides};
+    return {data + element * byteWidth(dtype),
+            dtype,
+            strides,
+            scales,
+            hasTermsInRows,
+            firstRow + row,
+            firstCol + col};
+  }
+  Matrices transposed() const {
+    return {data,     dtype,   strides.transposed(), scales, !hasTermsInRows,
+            firstCol, firstRow};
   }
 };
 
 /// to[b, r, c] = from[b, r, c], by all threads: widened exactly, or rounded to
-/// nearest even, where the types differ.
+/// nearest even, where the types differ. Codes become the numbers they stand
+/// for, of f32 or bf16.
 void copyMatrices(const ThreadPool &pool, int64_t batch, int64_t rows,
                   int64_t cols, const Matrices &from, const Matrices &to);
 
-/// The same of one matrix, by the calling thread.
+/// The same of one matrix without scales, by the calling thread.
 void copyMatrix(int64_t rows, int64_t cols, const Matrices &from,
                 const Matrices &to);
 

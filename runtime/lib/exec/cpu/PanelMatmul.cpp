@@ -102,7 +102,12 @@ int64_t PanelMatmul::neededBytes() const {
 
 void PanelMatmul::bind(char *arena, char *workspace) {
   lhs = {arena + launch.a, launch.operand, stridesAt(launch, 0)};
-  rhs = {arena + launch.b, launch.operand, stridesAt(launch, 3)};
+  rhs = {arena + launch.b, launch.operandB(), stridesAt(launch, 3)};
+  if (launch.scales) {
+    scales = scalesOf(launch, arena);
+    lhs.scales = &scales[0], rhs.scales = &scales[1];
+    rhs.hasTermsInRows = true;
+  }
   out = {arena + launch.c, launch.result, stridesAt(launch, 6)};
   addend = {launch.addend == -1 ? nullptr : arena + launch.addend,
             launch.result, stridesAt(launch, 9)};

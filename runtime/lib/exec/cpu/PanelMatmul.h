@@ -16,7 +16,8 @@ namespace honert {
 class PanelMatmul final : public Matmul {
 public:
   /// `multiplied`: the type of the copies. f32 where no unit of the processor
-  /// multiplies the operands' type (widening is exact), else that type.
+  /// multiplies the operands' type (widening is exact), else that type. Codes
+  /// become bf16 where units multiply that.
   PanelMatmul(MatmulLibrary &library, std::string name,
               const MatmulLaunch &launch, DType multiplied);
 
@@ -41,6 +42,7 @@ private:
   /// One for each size of panel: those at the ends are smaller.
   std::map<Box, std::unique_ptr<DirectMatmul>> products;
   int64_t lhsBytes, rhsBytes, outBytes; ///< of panels
+  std::array<Scales, 2> scales;         ///< of codes
   Matrices lhs, rhs, out, addend;       ///< in the arena
   const char *bias = nullptr;
   char *panels = nullptr;
