@@ -16,7 +16,7 @@
 
 namespace hone::abi {
 
-/// Element type: f32, f64, bf16, f16, i64, i32, i8 or i1.
+/// Element type: f32, f64, bf16, f16, i64, i32, i8, i1 or one of codes.
 int64_t dtype(mlir::Type element);
 /// Value of `hone.kind` on an argument.
 int64_t kind(llvm::StringRef kind);
@@ -29,6 +29,7 @@ using honert::CodeKind;
 using honert::ConvolutionPart;
 using honert::Epilogue;
 using honert::GroupedProduct;
+using honert::ScaleMode;
 
 struct Init {
   int64_t kind; ///< of honert::InitKind

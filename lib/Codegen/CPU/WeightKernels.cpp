@@ -5,6 +5,7 @@
 #include "Codegen/Common/WeightValues.h"
 #include "GenericKernels.h"
 #include "PoolKernels.h"
+#include "QuantizeKernels.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -55,6 +56,9 @@ static Value loadCodes(KernelBuilder &b, WeightCode code, Value codes,
 FailureOr<Kernel> hone::emitMovement(OpBuilder &builder, StringRef name,
                                      plan::LaunchOp launch) {
   if (std::optional<Kernel> kernel = emitPool(builder, name, launch))
+    return *kernel;
+  if (std::optional<FailureOr<Kernel>> kernel =
+          emitQuantize(builder, name, launch))
     return *kernel;
   DequantizeOp op = dequantizedBy(launch);
   if (!op)

@@ -10,7 +10,7 @@ namespace hone {
 
 /// Kernel of a launch of family data_movement. One dequantize of contiguous
 /// buffers whose rows and blocks are whole numbers of vectors has a kernel of
-/// vectors; anything else is emitPoint's.
+/// vectors, so has one quantize; anything else is emitPoint's.
 mlir::FailureOr<Kernel> emitMovement(mlir::OpBuilder &builder,
                                      llvm::StringRef name,
                                      plan::LaunchOp launch);

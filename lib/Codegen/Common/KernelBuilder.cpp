@@ -2,6 +2,7 @@
 
 #include "KernelBuilder.h"
 #include "ElementwiseArith.h"
+#include "hone/IR/Fp8.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,7 +12,8 @@ using namespace mlir;
 using namespace hone;
 
 MemRefType hone::kernelBufferType(MemRefType type) {
-  if (type.getElementType().isInteger(1))
+  Type element = type.getElementType();
+  if (element.isInteger(1) || isFp8(element))
     type = MemRefType::Builder(type).setElementType(
         IntegerType::get(type.getContext(), 8));
   return kernelArgumentType(type);

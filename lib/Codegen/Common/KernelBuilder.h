@@ -11,7 +11,8 @@
 
 namespace hone {
 
-/// A buffer of a launch as its kernel sees it: i1 elements are bytes, 0 or 1.
+/// A buffer of a launch as its kernel sees it: i1 elements are bytes, 0 or 1,
+/// and codes of fp8 are bytes.
 mlir::MemRefType kernelBufferType(mlir::MemRefType type);
 
 /// The buffer that a kernel sees when tensors of `element` of up to `size`

@@ -4,6 +4,7 @@
 
 #include "hone/Analysis/Fusion/ContractionGroups.h"
 #include "hone/Analysis/Layout/Strides.h"
+#include "hone/IR/Fp8.h"
 #include "hone/Plan/AbiNumbers.h"
 
 using namespace mlir;
@@ -23,6 +24,8 @@ public:
   /// Calls of honert_matmul_epilogue: number of the epilogue, aux, its stride,
   /// sums.
   SmallVector<std::array<int64_t, 4>> epilogues() const { return calls; }
+  /// Operands of honert_matmul_scales; none where operands are no codes.
+  SmallVector<int64_t> scales() const;
   std::optional<ProductActivation> activation() const;
 
 private:
@@ -39,6 +42,7 @@ private:
   LaunchOp launch;
   ContractionForm form;
   Value lhs, rhs, result, bias, addend; // buffers; those absent are null
+  Value lhsScales, rhsScales;           // buffers; null if there are no codes
   Type operandType, resultType;         // of elements
   int64_t batch, m, n, k;
   SmallVector<int64_t> strides;
@@ -92,6 +96,13 @@ LogicalResult MatrixProduct::readBuffers() {
   rhs = inputOf(form.dot.getRhs());
   if (!lhs || !rhs)
     return launch.emitOpError("multiplies values that are no inputs");
+  if (form.dot.hasCodes()) {
+    lhsScales = inputOf(form.dot.getLhsScales());
+    rhsScales = inputOf(form.dot.getRhsScales());
+    if (!lhsScales || !rhsScales)
+      return launch.emitOpError("scales its operands by values that are no "
+                                "inputs");
+  }
   result = outputOf(form.result());
   if (!result)
     return launch.emitOpError("does not write its product");
@@ -112,6 +123,12 @@ LogicalResult MatrixProduct::readBuffers() {
 LogicalResult MatrixProduct::readTypes() {
   operandType = getElementTypeOrSelf(lhs.getType());
   resultType = getElementTypeOrSelf(result.getType());
+  if (form.dot.hasCodes()) {
+    if (isa<Float32Type, BFloat16Type>(resultType))
+      return success();
+    return launch.emitOpError() << "writes products of codes as " << resultType
+                                << ", expected f32 or bf16";
+  }
   if (!isa<Float32Type, BFloat16Type, Float16Type>(operandType))
     return launch.emitOpError() << "multiplies elements of type " << operandType
                                 << ", expected f32, bf16 or f16";
@@ -244,6 +261,33 @@ SmallVector<Value> MatrixProduct::operands(ProgramWriter &writer) const {
   return values;
 }
 
+/// The number of the tile in the ABI.
+static int64_t modeOf(const honert::ScaleLayout &layout) {
+  switch (layout.tile) {
+  case honert::ScaleTile::tensor:
+    return int64_t(abi::ScaleMode::tensor);
+  case honert::ScaleTile::row128:
+    return int64_t(abi::ScaleMode::vector128);
+  case honert::ScaleTile::block128:
+    return int64_t(abi::ScaleMode::block128);
+  case honert::ScaleTile::row32:
+    return int64_t(abi::ScaleMode::vector32);
+  }
+  llvm_unreachable("a tile of scales");
+}
+
+SmallVector<int64_t> MatrixProduct::scales() const {
+  if (!lhsScales)
+    return {};
+  DotGeneralOp dot = form.dot;
+  return {abi::dtype(getElementTypeOrSelf(rhs.getType())),
+          modeOf(dot.getLhsScaleLayout()),
+          offsetOf(lhsScales),
+          modeOf(dot.getRhsScaleLayout()),
+          offsetOf(rhsScales),
+          dot.getFastAccumulation()};
+}
+
 LogicalResult ProgramLowering::describeProduct(LaunchOp launch) {
   MatrixProduct product(launch);
   if (failed(product.read()))
@@ -251,6 +295,12 @@ LogicalResult ProgramLowering::describeProduct(LaunchOp launch) {
   SmallVector<Value> operands = nameOperands(launch);
   llvm::append_range(operands, product.operands(writer));
   writer.call("honert_matmul", operands);
+  if (SmallVector<int64_t> scales = product.scales(); !scales.empty()) {
+    operands.clear();
+    for (int64_t number : scales)
+      operands.push_back(writer.integer(number));
+    writer.call("honert_matmul_scales", operands);
+  }
   for (const std::array<int64_t, 4> &epilogue : product.epilogues()) {
     operands.clear();
     for (int64_t number : epilogue)

@@ -33,6 +33,10 @@ static const llvm::fltSemantics &semanticsOf(interp::Element element) {
     return llvm::APFloat::BFloat();
   case interp::Element::F16:
     return llvm::APFloat::IEEEhalf();
+  case interp::Element::E4M3:
+    return llvm::APFloat::Float8E4M3FN();
+  case interp::Element::E5M2:
+    return llvm::APFloat::Float8E5M2();
   default:
     return llvm::APFloat::IEEEsingle();
   }
