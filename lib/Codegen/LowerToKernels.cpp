@@ -6,7 +6,6 @@
 #include "Codegen/CPU/GenericKernels.h"
 #include "Codegen/CPU/LineKernels.h"
 #include "Codegen/CPU/OptimizerKernels.h"
-#include "Codegen/CPU/QuantizeKernels.h"
 #include "Codegen/CPU/RopeKernels.h"
 #include "Codegen/CPU/RowKernels.h"
 #include "Codegen/CPU/WeightKernels.h"
@@ -30,13 +29,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
-
-static FailureOr<Kernel> emitColumn(OpBuilder &builder, StringRef name,
-                                    LaunchOp launch) {
-  if (std::optional<FailureOr<Kernel>> kernel = emitAmax(builder, name, launch))
-    return *kernel;
-  return emitPoint(builder, name, launch);
-}
 
 namespace {
 class Lowering : public ProgramLowering {
@@ -95,7 +87,6 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
       return success();
     return describeKernel(launch, "", emitPoint);
   case KernelFamily::column:
-    return describeKernel(launch, "", emitColumn);
   case KernelFamily::view:
     return describeKernel(launch, "", emitPoint);
   }

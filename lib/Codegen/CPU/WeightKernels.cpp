@@ -60,6 +60,8 @@ FailureOr<Kernel> hone::emitMovement(OpBuilder &builder, StringRef name,
   if (std::optional<FailureOr<Kernel>> kernel =
           emitQuantize(builder, name, launch))
     return *kernel;
+  if (std::optional<FailureOr<Kernel>> kernel = emitAmax(builder, name, launch))
+    return *kernel;
   DequantizeOp op = dequantizedBy(launch);
   if (!op)
     return emitPoint(builder, name, launch);
