@@ -350,6 +350,12 @@ void hone::buildShardPhase(OpPassManager &manager,
 // Groups, plan, kernels
 //===----------------------------------------------------------------------===//
 
+void hone::buildQuantizedProducts(OpPassManager &functions,
+                                  const PipelineOptions &options) {
+  functions.addPass(
+      createQuantizeProducts({options.fp8Gradients, options.report}));
+}
+
 void hone::buildChunkedLoss(OpPassManager &functions,
                             const PipelineOptions &options) {
   functions.addPass(createChunkLoss({options.chunkLoss, options.report}));
@@ -365,8 +371,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // On what a rank has: no tile of codes crosses its border. Before values move
   // into one another: equal values have codes once.
-  functions.addPass(
-      createQuantizeProducts({options.fp8Gradients, options.report}));
+  buildQuantizedProducts(functions, options);
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
   functions.addPass(createJoinPads());

@@ -51,9 +51,11 @@ static LogicalResult runPhases(ModuleOp module,
     if (failed(manager.run(module)))
       return failure();
   }
-  // Of the fuse phase, what a user can ask for.
+  // Of the fuse phase, what changes numbers and what a user can ask for.
   PassManager manager(module.getContext());
-  buildChunkedLoss(manager.nest<func::FuncOp>(), options.pipeline);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  buildQuantizedProducts(functions, options.pipeline);
+  buildChunkedLoss(functions, options.pipeline);
   return manager.run(module);
 }
 

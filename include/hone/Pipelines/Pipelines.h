@@ -33,6 +33,10 @@ void buildShardPhase(mlir::OpPassManager &manager,
 /// loss by chunks.
 void buildChunkedLoss(mlir::OpPassManager &functions,
                       const PipelineOptions &options);
+/// What of the fuse phase makes other numbers, on each of `functions`: codes of
+/// the operands of products that are marked.
+void buildQuantizedProducts(mlir::OpPassManager &functions,
+                            const PipelineOptions &options);
 void buildFusePhase(mlir::OpPassManager &manager,
                     const PipelineOptions &options);
 void buildCheckpointPhase(mlir::OpPassManager &manager,
