@@ -58,10 +58,8 @@ def make_training(model: str, batch: int, sequence: int, wide: bool):
 
 def export(model: str, shape: str, wide: bool, out: pathlib.Path) -> pathlib.Path:
     import hone
-    import torch
 
-    with torch.device("meta"):
-        training = make_training(model, *map(int, shape.split("x")), wide)
+    training = make_training(model, *map(int, shape.split("x")), wide)
     init = {"*.bias": {"dist": "constant", "value": 0.0}, "*norm*.weight": {"dist": "constant", "value": 1.0},
             "*ln_*.weight": {"dist": "constant", "value": 1.0}, "*": {"dist": "normal", "mean": 0.0, "std": 0.02}}
     used = {pattern: value for pattern, value in init.items() if matches(training.model, pattern)}
