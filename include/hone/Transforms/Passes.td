@@ -856,7 +856,8 @@ def QuantizeProducts : Pass<"hone-quantize-products", "::mlir::func::FuncOp"> {
     fast. A product loses its mark, and stays as it is, where a rank's part of a matrix has a size that is no multiple of
     16, which the option `report` says in a remark.
 
-    The pass runs after ranks have divided the step: each rank scales its own rows.
+    The pass runs after ranks have divided the step: each rank scales its own rows. Sums with a product move before the
+    reshape of its result, so that they can be part of its call.
 
     ```mlir
     %y = hone.dot_general %x, %w batch [] x [] contract [2] x [0] quantized <block, activation x weight>

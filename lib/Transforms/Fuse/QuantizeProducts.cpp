@@ -39,6 +39,8 @@ private:
                   ArrayRef<int64_t> contracted);
   Value reshape(Value value, ArrayRef<int64_t> shape);
   QuantizeOp quantize(Matrix matrix, Fp8Scaling scaling, FactorRole role);
+  Value asAddend(Value value, RankedTensorType matrix);
+  void sinkReshape(ReshapeOp reshape);
 
   OpBuilder builder;
   Location loc; ///< of the product that is rewritten
@@ -132,6 +134,40 @@ QuantizeOp Quantizer::quantize(Matrix matrix, Fp8Scaling scaling,
   return made;
 }
 
+/// `value`, which is added to a matrix in another shape, in the matrix's shape.
+Value Quantizer::asAddend(Value value, RankedTensorType matrix) {
+  auto repeated = value.getDefiningOp<BroadcastOp>();
+  int64_t last = shapeOf(value).size() - 1;
+  bool isVector = repeated && repeated.getDims() == ArrayRef<int64_t>{last} &&
+                  shapeOf(value).back() == matrix.getDimSize(1);
+  if (isVector)
+    return builder.create<BroadcastOp>(
+        value.getLoc(), matrix, repeated.getOperand(), ArrayRef<int64_t>{1});
+  return builder.create<ReshapeOp>(value.getLoc(), matrix, value);
+}
+
+/// Moves the reshape of a product behind sums: the library adds in its call
+/// what is added to the product itself.
+void Quantizer::sinkReshape(ReshapeOp reshape) {
+  auto matrix = cast<RankedTensorType>(reshape.getOperand().getType());
+  while (reshape->hasOneUse()) {
+    OpOperand &use = *reshape->use_begin();
+    auto add = dyn_cast<AddOp>(use.getOwner());
+    if (!add || add->getBlock() != reshape->getBlock())
+      return;
+    builder.setInsertionPoint(add);
+    Value terms[2] = {reshape.getOperand(), reshape.getOperand()};
+    unsigned other = 1 - use.getOperandNumber();
+    terms[other] = asAddend(add->getOperand(other), matrix);
+    Value sum = builder.create<AddOp>(add.getLoc(), terms[0], terms[1]);
+    auto sunk = builder.create<ReshapeOp>(add.getLoc(), reshape.getType(), sum);
+    add.replaceAllUsesWith(sunk.getResult());
+    add.erase();
+    reshape.erase();
+    reshape = sunk;
+  }
+}
+
 void Quantizer::rewrite(DotGeneralOp dot) {
   QuantizedAttr mark = dot.getQuantizedAttr();
   SmallVector<int64_t> lhsFree = dot.getLhsFree(), rhsFree = dot.getRhsFree();
@@ -162,10 +198,13 @@ void Quantizer::rewrite(DotGeneralOp dot) {
       ValueRange{lhs.getScales(), rhs.getScales()}, none, none, last, last,
       lhs.getTileAttr(), rhs.getTileAttr(),
       isFast ? builder.getUnitAttr() : nullptr, /*quantized=*/nullptr);
+  ReshapeOp reshape;
   if (product.getType() != dot.getType())
-    product = builder.create<ReshapeOp>(loc, dot.getType(), product);
+    product = reshape = builder.create<ReshapeOp>(loc, dot.getType(), product);
   dot.replaceAllUsesWith(product);
   dot.erase();
+  if (reshape)
+    sinkReshape(reshape);
 }
 
 namespace {

@@ -67,3 +67,23 @@ func.func @moved(%x: tensor<2x64x16xbf16>, %w: tensor<64x48xbf16>) -> tensor<2x1
       : tensor<2x64x16xbf16>, tensor<64x48xbf16> -> tensor<2x16x48xbf16>
   return %y : tensor<2x16x48xbf16>
 }
+
+// Bias and residual are added to the product itself.
+// CHECK-LABEL: @sums
+// CHECK: %[[D:.+]] = hone.dot_general {{.+}} -> tensor<32x48xf32>
+// CHECK-DAG: %[[B:.+]] = hone.broadcast %{{.+}} dims [1] : tensor<48xf32> -> tensor<32x48xf32>
+// CHECK: %[[S:.+]] = hone.add %[[D]], %[[B]] : tensor<32x48xf32>
+// CHECK: %[[R:.+]] = hone.reshape %{{.+}} : tensor<2x16x48xf32> -> tensor<32x48xf32>
+// CHECK: %[[T:.+]] = hone.add %[[R]], %[[S]] : tensor<32x48xf32>
+// CHECK: %[[Y:.+]] = hone.reshape %[[T]] : tensor<32x48xf32> -> tensor<2x16x48xf32>
+// CHECK: hone.exp %[[Y]]
+func.func @sums(%x: tensor<2x16x64xbf16>, %w: tensor<48x64xbf16>, %b: tensor<48xf32>, %r: tensor<2x16x48xf32>)
+    -> tensor<2x16x48xf32> {
+  %y = hone.dot_general %x, %w batch [] x [] contract [2] x [1] quantized <mx, activation x weight>
+      : tensor<2x16x64xbf16>, tensor<48x64xbf16> -> tensor<2x16x48xf32>
+  %v = hone.broadcast %b dims [2] : tensor<48xf32> -> tensor<2x16x48xf32>
+  %z = hone.add %y, %v : tensor<2x16x48xf32>
+  %s = hone.add %r, %z : tensor<2x16x48xf32>
+  %e = hone.exp %s : tensor<2x16x48xf32>
+  return %e : tensor<2x16x48xf32>
+}
