@@ -39,6 +39,11 @@ ATTENTION = ("hone-attention-tests", *PROGRAMS)
 CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Graph.cpp"
 RANKS_MEET = ("honert-tests",)
 UNFUSED_TESTS = ("Transforms/Fuse/decompose-attention", "fuzz/decompose-attention.test")
+FP8, SCALES = "runtime/lib/base/Fp8.h", "runtime/lib/base/ScaleLayout.h"
+CODES = ("honert-tests", "Interpreter/quantize-torch.test")
+QUANTIZE, QUANTIZED = "lib/Transforms/Fuse/QuantizeProducts.cpp", "lib/Transforms/Precision/QuantizedProducts.cpp"
+MARKS = ("Transforms/Precision/mixed-precision/fp8.mlir",)
+CODE_PRODUCTS = ("Transforms/Fuse/quantize-products", "fuzz/quantized.test")
 
 BUGS = [
     # Gradients.
@@ -483,6 +488,35 @@ BUGS = [
         "begin = now;", ("hone-analysis-tests",)),
     Bug("cluster-flops-of-one-micro-batch", "lib/Analysis/Cost/StepFlops.cpp", "return microBatches;", "return 1;",
         ("hone-analysis-tests",)),
+    # Codes of fp8.
+    Bug("fp8-scale-rounded-down", FP8, "exponent += int(isAbove) - factsOf", "exponent += int(isAbove && false) - factsOf",
+        CODES),
+    Bug("fp8-no-saturation", FP8, "magnitude >= std::ldexp(1.75, facts.topExponent)",
+        "magnitude >= std::ldexp(1.75, facts.topExponent + 1)", CODES),
+    Bug("fp8-infinity-saturated", FP8, ": std::numeric_limits<float>::quiet_NaN();\n}\ninline uint8_t", ": 1.0f;\n}\ninline uint8_t",
+        CODES),
+    Bug("fp8-mx-infinity-saturated", FP8, ": 0xff;", ": 127;", CODES),
+    Bug("fp8-amax-with-sign", FP8, "double magnitude = std::fabs(value);\n  return std::isnan(amax)",
+        "double magnitude = value;\n  return std::isnan(amax)", CODES),
+    Bug("fp8-amax-forgets-nan", FP8, "return std::isnan(amax) || magnitude <= amax", "return magnitude <= amax", CODES),
+    Bug("fp8-subnormal-codes-flushed", FP8, "int exponent = facts.smallest;\n",
+        "int exponent = facts.smallest;\n  if (magnitude < std::ldexp(1.0, exponent))\n    return sign;\n", CODES),
+    Bug("fp8-scales-along-columns", SCALES, "return tileColumn * tileRows() + tileRow;",
+        "return tileRow * tileColumns() + tileColumn;", CODES),
+    Bug("fp8-mx-scales-in-order", SCALES, "outer % 32 * 16 + outer / 32 * 4 + inner", "outer * 4 + inner", CODES),
+    Bug("fp8-scale-inverted", "lib/Interpreter/Quantization.cpp",
+        "values[row * layout.columns + column] *=", "values[row * layout.columns + column] /=",
+        ("Interpreter/quantize.mlir", "fuzz/quantized.test")),
+    Bug("fp8-head-marked", QUANTIZED, "heads.insert(op);", "(void)heads;", MARKS),
+    Bug("fp8-keep-ignored", QUANTIZED, "if (isKept(parameter)) {", "if (isKept(parameter) && !(keptOne = true)) {", MARKS),
+    Bug("fp8-activations-e5m2", QUANTIZE, "bool isGradient = role == FactorRole::gradient;",
+        "bool isGradient = role != FactorRole::weight;", CODE_PRODUCTS),
+    Bug("fp8-fast-weight-gradient", QUANTIZE, "mark.getLhs() != FactorRole::gradient &&",
+        "mark.getLhs() != FactorRole::weight &&", CODE_PRODUCTS),
+    Bug("fp8-codes-of-the-transpose", QUANTIZE, "return {reshape(value, {rows, columns}), false};",
+        "return {reshape(value, {columns, rows}), true};", CODE_PRODUCTS),
+    Bug("fp8-roles-exchanged", VJP, "swap ? other.role : FactorRole::gradient",
+        "swap ? FactorRole::gradient : other.role", GRADIENTS),
 ]
 
 
