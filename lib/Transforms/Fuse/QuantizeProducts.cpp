@@ -218,6 +218,12 @@ struct QuantizeProducts : hone::impl::QuantizeProductsBase<QuantizeProducts> {
           << gradients << "', expected e4m3 or e5m2";
       return signalPassFailure();
     }
+    if (gradients != "e4m3" && !mayHaveCodes()) {
+      func.emitError("format of gradients is '")
+          << gradients << "', and hone.precision is no policy of fp8; expected "
+          << "--precision=fp8, fp8-block or mxfp8 with it";
+      return signalPassFailure();
+    }
     SmallVector<DotGeneralOp> marked;
     for (auto dot : func.getBody().front().getOps<DotGeneralOp>())
       if (dot.getQuantized())
@@ -229,6 +235,16 @@ struct QuantizeProducts : hone::impl::QuantizeProductsBase<QuantizeProducts> {
         unmark(dot, size);
       else
         quantizer.rewrite(dot);
+  }
+
+  /// False if the module names a policy without codes.
+  bool mayHaveCodes() {
+    auto name =
+        getOperation()->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+            attr::precision);
+    const PrecisionPolicy *policy =
+        name ? findPrecisionPolicy(name.getValue()) : nullptr;
+    return !policy || policy->codes;
   }
 
   void unmark(DotGeneralOp dot, int64_t size) {
