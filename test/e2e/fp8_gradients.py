@@ -8,9 +8,9 @@
 
 MODEL is a name of test/fixtures/make.py. The emulation is autocast to bf16, but linear layers other than the head
 multiply numbers that codes times scales are (fp8_reference.py), in both gradient products too. Errors are against fp64,
-relative to each gradient's root mean square, over all batches. The median over parameters, and the root mean square, may
-be 1.1 times the emulation's: which projections are packed, and where sums are f32, differs. An error that is no more
-than three times bf16's means that no codes were made, and is an error too.
+relative to each gradient's root mean square, over all batches. The median over parameters, and the root mean square,
+may be 1.1 times the emulation's: which projections are packed, and where sums are f32, differs. An error that is no
+more than three times bf16's means that no codes were made, and is an error too.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def Hone_Dialect : Dialect {
     - `hone.crossing_attentions` (i64), after the step phase: causal attentions of the step in which documents of a row
       see one another; absent: none.
     - `hone.precision`, the policy of mixed precision that the functions follow: `"fp32"` (also when absent), `"tf32"`,
-      `"bf16"`, `"fp16"` or `"bf16-sr"`. Under `"tf32"` the IR does not change: contractions of f32 values may round
-      their operands to 10 bits.
+      `"bf16"`, `"fp16"`, `"bf16-sr"`, `"fp8"`, `"fp8-block"` or `"mxfp8"`. Under `"tf32"` the IR does not change:
+      contractions of f32 values may round their operands to 10 bits.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let hasOperationAttrVerify = 1;
