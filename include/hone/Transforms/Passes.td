@@ -408,7 +408,8 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
     - on a GPU, if its weight [N, K] is so small that quantising costs more than it saves: `K N / (K + N)` below 461
       (fp8), 388 (fp8-block) or 420 (mxfp8).
 
-    Errors: a GPU without such products, and `hone.mesh_invariant`, as scales depend on how ranks divide rows.
+    Without any such product there is a warning. Errors: a GPU without such products, and `hone.mesh_invariant`, as scales
+    depend on how ranks divide rows.
 
     ```mlir
     %z = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
@@ -853,8 +854,8 @@ def QuantizeProducts : Pass<"hone-quantize-products", "::mlir::func::FuncOp"> {
     | mx | [1, 32] | [1, 32] |
 
     Codes are f8E4M3FN, those of gradients what `gradients` says. Forward products with one scale per tensor accumulate
-    fast. A product loses its mark, and stays as it is, where a rank's part of a matrix has a size that is no multiple of
-    16, which the option `report` says in a remark.
+    fast. A product loses its mark, and stays as it is, where a rank's part of a matrix has a size that is no multiple
+    of 16, which the option `report` says in a remark.
 
     The pass runs after ranks have divided the step: each rank scales its own rows. Sums with a product move before the
     reshape of its result, so that they can be part of its call.

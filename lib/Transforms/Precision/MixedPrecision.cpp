@@ -294,7 +294,15 @@ struct MixedPrecision : hone::impl::MixedPrecisionBase<MixedPrecision> {
       return success();
     if (failed(checkFp8Target(module, *codes)))
       return failure();
-    return markProducts(forward, *codes, keep, report);
+    if (failed(markProducts(forward, *codes, keep, report)))
+      return failure();
+    if (llvm::none_of(forward.front().getOps<DotGeneralOp>(),
+                      [](DotGeneralOp dot) { return dot.getQuantized(); }))
+      module.emitWarning("policy is '")
+          << policy
+          << "', but no product multiplies codes: all are as under bf16; "
+             "option report says why";
+    return success();
   }
 };
 } // namespace
