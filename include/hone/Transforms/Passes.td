@@ -408,8 +408,8 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
     - on a GPU, if its weight [N, K] is so small that quantising costs more than it saves: `K N / (K + N)` below 461
       (fp8), 388 (fp8-block) or 420 (mxfp8).
 
-    Without any such product there is a warning. Errors: a GPU without such products, and `hone.mesh_invariant`, as scales
-    depend on how ranks divide rows.
+    Without any such product there is a warning. Errors: a GPU without such products, and `hone.mesh_invariant`, as
+    scales depend on how ranks divide rows.
 
     ```mlir
     %z = hone.dot_general %x, %w batch [] x [] contract [1] x [0]
