@@ -2,7 +2,8 @@
 """Trains small models in fp8 beside bf16: what it costs in loss, and what a step costs on this CPU.
 
   .venv/bin/python tools/benchmark-fp8.py [--steps 300] [--seeds 3] [--models llama,gpt2] [--shape 8x128]
-      [--precisions fp32,bf16,fp8,fp8-block,mxfp8] [--pairs 5] [--time-shape 4x256] [--results build/benchmark/fp8.jsonl]
+      [--precisions fp32,bf16,fp8,fp8-block,mxfp8] [--pairs 5] [--time-shape 4x256]
+      [--results build/benchmark/fp8.jsonl]
       [-o docs/benchmarks/fp8-curves.md]
 
 Curves. A Llama-style model and a GPT-2 on the bytes of this repository's pages. Each seed gives first weights and order
@@ -10,8 +11,8 @@ of the data, the same for all precisions. Compared is the mean loss of the last 
 the mean over seeds; fp32 beside bf16 shows what chaos does. Bars: fp8-block and mxfp8 0.5 %, fp8 1.0 %; the exit code
 is 1 where one is missed.
 
-Times. Wider models, whose steps are products mostly. The programs take turns, and the ratio to bf16 is the median of
-those of the rounds. Bar: 1.2.
+Times. Wider models, whose steps are products mostly. Processor time on one thread, which other work on the machine
+changes least. The programs take turns, and the ratio to bf16 is the median of those of the rounds. Bar: 1.2.
 
 Results are appended to a file, from which the page is made: the measurement can be done in pieces. `--seeds 0` and
 `--pairs 0` leave out the one and the other.
@@ -29,8 +30,6 @@ import statistics
 import subprocess
 import sys
 
-import paired_runs
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HONEC = pathlib.Path(os.environ.get("HONEC", ROOT / "build" / "bin" / "honec"))
 sys.path[:0] = [str(ROOT / folder) for folder in ("python_frontend", "python_frontend/examples")]
@@ -38,7 +37,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("python_frontend", "python_fro
 VOCAB = 256
 BARS = {"fp8": 1.0, "fp8-block": 0.5, "mxfp8": 0.5}  # percent
 TIME_BAR = 1.2
-TURN = 4  # timed steps
+TURN = 3  # timed steps
 NAMES = {"llama": "Llama-style", "gpt2": "GPT-2"}
 
 
@@ -107,13 +106,28 @@ def measure_curves(model: str, arguments: argparse.Namespace, work: pathlib.Path
             print(f"{model} seed {seed} {precision}: {tail:.4f}", flush=True)
 
 
+def seconds_of(binary: pathlib.Path, tokens: pathlib.Path) -> float:
+    """Processor seconds of a step."""
+
+    def run(steps: int) -> float:
+        process = subprocess.Popen([binary, "--data", tokens, "--threads", "1", "--steps", str(steps), "--quiet"],
+                                   stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        if status != 0:
+            sys.exit(f"error: {binary.name} failed")
+        return usage.ru_utime + usage.ru_stime
+
+    return (run(TURN + 1) - run(1)) / TURN
+
+
 def measure_times(model: str, arguments: argparse.Namespace, work: pathlib.Path, tokens: pathlib.Path) -> None:
     package = export(model, arguments.time_shape, True, work / f"{model}_wide.hone")
     names = [precision for precision in arguments.precisions if precision != "fp32"]
-    programs = [paired_runs.Program(compiled(package, name), ["--data", tokens], TURN) for name in names]
-    for times in paired_runs.run_rounds(model, programs, arguments.pairs):
-        add(arguments.results, {"kind": "time", "model": model, "shape": arguments.time_shape,
-                                "ms": dict(zip(names, times, strict=True))})
+    binaries = {name: compiled(package, name) for name in names}
+    for number in range(arguments.pairs):
+        times = {name: 1e3 * seconds_of(binary, tokens) for name, binary in binaries.items()}
+        add(arguments.results, {"kind": "time", "model": model, "shape": arguments.time_shape, "ms": times})
+        print(f"{model} round {number + 1}: " + ", ".join(f"{name} {ms:.0f}" for name, ms in times.items()), flush=True)
 
 
 def add(results: pathlib.Path, entry: dict) -> None:
@@ -177,8 +191,8 @@ def page(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     missed += slow
     text = f"""# Training in fp8: losses and times on a CPU
 
-Made by `tools/benchmark-fp8.py` on {datetime.date.today()}, {processor()}, {os.cpu_count()} threads. What the policies
-are: [mixed-precision](../rationale/mixed-precision.md).
+Made by `tools/benchmark-fp8.py` on {datetime.date.today()}, {processor()}. What the policies are:
+[mixed-precision](../rationale/mixed-precision.md).
 
 ## Losses
 
@@ -192,7 +206,7 @@ Mean loss of the last third of the steps, over seeds, beside that of bf16; fp32 
 ## Times
 
 Models of four layers, width 768, {arguments.time_shape} tokens a step. The programs take turns: medians over the rounds
-of the milliseconds of a step, and of its ratio to bf16's in the same round; bar {TIME_BAR}.
+of a step's milliseconds of processor time on one thread, and of its ratio to bf16's in the same round; bar {TIME_BAR}.
 
 | model | precision | ms | ratio | from to | rounds |
 |---|---|---|---|---|---|
