@@ -3,13 +3,12 @@
 
   .venv/bin/python tools/benchmark-fp8.py [--steps 300] [--seeds 3] [--models llama,gpt2] [--shape 8x128]
       [--precisions fp32,bf16,fp8,fp8-block,mxfp8] [--pairs 5] [--time-shape 4x256]
-      [--results build/benchmark/fp8.jsonl]
-      [-o docs/benchmarks/fp8-curves.md]
+      [--threads N] [--results build/benchmark/fp8.jsonl] [-o docs/benchmarks/fp8-curves.md]
 
-Curves. A Llama-style model and a GPT-2 on the bytes of this repository's pages. Each seed gives first weights and order
-of the data, the same for all precisions. Compared is the mean loss of the last third of the steps with that of bf16,
-the mean over seeds; fp32 beside bf16 shows what chaos does. Bars: fp8-block and mxfp8 0.5 %, fp8 1.0 %; the exit code
-is 1 where one is missed.
+Curves. A Llama-style model and a GPT-2 on the bytes of this repository's pages. Each seed gives first weights, the
+same for all precisions. Compared is the mean loss of the last third of the steps with that of bf16, the mean over
+seeds; fp32 beside bf16 shows what chaos does. Bars: fp8-block and mxfp8 0.5 %, fp8 1.0 %; the exit code is 1 where one
+is missed.
 
 Times. Wider models, whose steps are products mostly. Processor time on one thread, which other work on the machine
 changes least. The programs take turns, and the ratio to bf16 is the median of those of the rounds. Bar: 1.2.
@@ -86,10 +85,10 @@ def write_tokens(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def train(binary: pathlib.Path, tokens: pathlib.Path, steps: int, seed: int) -> list[float]:
+def train(binary: pathlib.Path, tokens: pathlib.Path, steps: int, seed: int, threads: int) -> list[float]:
     log = binary.with_suffix(".jsonl")
     subprocess.run([binary, "--data", tokens, "--steps", str(steps), "--seed", str(seed), "--warmup",
-                    str(steps // 10), "--log", log, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+                    str(steps // 10), "--threads", str(threads), "--log", log, "--quiet"], check=True, stdout=subprocess.DEVNULL)
     lines = map(json.loads, log.read_text().splitlines())
     return [line["loss"] for line in lines if "loss" in line]
 
@@ -99,7 +98,7 @@ def measure_curves(model: str, arguments: argparse.Namespace, work: pathlib.Path
     binaries = {precision: compiled(package, precision) for precision in arguments.precisions}
     for seed in range(1, arguments.seeds + 1):
         for precision, binary in binaries.items():
-            losses = train(binary, tokens, arguments.steps, seed)
+            losses = train(binary, tokens, arguments.steps, seed, arguments.threads)
             tail = statistics.fmean(losses[-len(losses) // 3:])
             add(arguments.results, {"kind": "curve", "model": model, "shape": arguments.shape, "steps": arguments.steps,
                                     "precision": precision, "seed": seed, "loss": tail})
@@ -230,6 +229,7 @@ def main() -> int:
     parser.add_argument("--precisions", type=words, default=["fp32", "bf16", "fp8", "fp8-block", "mxfp8"])
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--time-shape", default="4x256")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of curves, whose bits they do not change")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "benchmark" / "fp8.jsonl")
     parser.add_argument("-o", type=pathlib.Path)
     arguments = parser.parse_args()
