@@ -116,9 +116,31 @@ static void handWeights(func::FuncOp func, const Origins &origins,
   }
 }
 
+/// What `side` reads, and what has not the rows of the value that it would
+/// travel with.
+struct Misfit {
+  Value read, handedOn;
+};
+
+/// Leaves the places where all that `side` reads can be columns; the first of
+/// the others, if any.
+static std::optional<Misfit>
+keepFitting(CutValues &found, const SideTerms &side, const Origins &origins) {
+  std::optional<Misfit> first;
+  llvm::erase_if(found.cuts, [&](const CutValue &cut) {
+    SmallVector<Value> reads = side.readsUpTo(cut.last, cut.value, origins);
+    auto *misfit = llvm::find_if(
+        reads, [&](Value read) { return !hasRowsOf(read, cut.value); });
+    if (misfit != reads.end() && !first)
+      first = Misfit{*misfit, cut.value};
+    return misfit != reads.end();
+  });
+  return first;
+}
+
 /// Puts a border behind `cut`, over which `side` reads nothing.
-static LogicalResult addBorder(func::FuncOp func, const CutValue &cut,
-                               int64_t from, const SideTerms &side) {
+static void addBorder(func::FuncOp func, const CutValue &cut, int64_t from,
+                      const SideTerms &side) {
   Value value = cut.value;
   SmallVector<OpOperand *> later;
   for (OpOperand &use : value.getUses()) {
@@ -133,12 +155,8 @@ static LogicalResult addBorder(func::FuncOp func, const CutValue &cut,
   if (!side.empty())
     sides = side.readsUpTo(cut.last, value, Origins(func));
   Value handed = value;
-  if (!sides.empty()) {
-    FailureOr<Value> packed = packColumns(builder, value, sides);
-    if (failed(packed))
-      return failure();
-    handed = *packed;
-  }
+  if (!sides.empty())
+    handed = packColumns(builder, value, sides);
   handed = builder.create<BoundaryOp>(value.getLoc(), handed, from, from + 1,
                                       StringAttr());
   SmallVector<Value> received = {handed};
@@ -149,7 +167,6 @@ static LogicalResult addBorder(func::FuncOp func, const CutValue &cut,
   for (auto [before, after] :
        llvm::zip_equal(sides, ArrayRef(received).drop_front()))
     side.replaceReads(before, after);
-  return success();
 }
 
 /// The cuts of `found` that make stages equally long.
@@ -193,6 +210,30 @@ DistAssignStages::choose(func::FuncOp func, const Origins &origins,
   return findNamedCuts(func, origins, found, names);
 }
 
+static LogicalResult reportFewCuts(func::FuncOp func, const CutValues &found,
+                                   const std::optional<Misfit> &misfit,
+                                   const pipeline::Shape &shape) {
+  InFlightDiagnostic error =
+      func.emitError("can be cut at ")
+      << found.cuts.size() << " of its values, expected at least "
+      << shape.chunks() - 1 << " for " << shape.ranks << " stages";
+  if (shape.chunksPerRank > 1)
+    error << " of " << shape.chunksPerRank << " chunks";
+  error << ": a " << (shape.chunksPerRank > 1 ? "chunk" : "stage")
+        << " hands one value to the next";
+  if (found.longest)
+    error.attachNote(found.longest.getLoc())
+        << "this value is read by the last of the ops that cannot be cut "
+           "apart";
+  if (misfit)
+    error.attachNote(misfit->read.getLoc())
+        << "a term of the loss reads this value of type "
+        << misfit->read.getType()
+        << " in the last stage, expected one row for each of those of "
+        << misfit->handedOn.getType() << ", which a stage would hand on";
+  return error;
+}
+
 LogicalResult DistAssignStages::cut(func::FuncOp func,
                                     const pipeline::Shape &shape,
                                     const TargetDescription &target) {
@@ -200,22 +241,12 @@ LogicalResult DistAssignStages::cut(func::FuncOp func,
   Origins origins(func);
   CutValues found = findCutValues(
       func, origins, [&](Operation *op) { return side.contains(op); });
+  std::optional<Misfit> misfit;
+  if (!side.empty())
+    misfit = keepFitting(found, side, origins);
   int64_t chunks = shape.chunks();
-  if (int64_t(found.cuts.size()) < chunks - 1) {
-    InFlightDiagnostic error =
-        func.emitError("can be cut at ")
-        << found.cuts.size() << " of its values, expected at least "
-        << chunks - 1 << " for " << int64_t(stages) << " stages";
-    if (shape.chunksPerRank > 1)
-      error << " of " << shape.chunksPerRank << " chunks";
-    error << ": a " << (shape.chunksPerRank > 1 ? "chunk" : "stage")
-          << " hands one value to the next";
-    if (found.longest)
-      error.attachNote(found.longest.getLoc())
-          << "this value is read by the last of the ops that cannot be cut "
-             "apart";
-    return error;
-  }
+  if (int64_t(found.cuts.size()) < chunks - 1)
+    return reportFewCuts(func, found, misfit, shape);
   FailureOr<SmallVector<size_t>> chosen =
       choose(func, origins, found, shape, target);
   if (failed(chosen))
@@ -230,8 +261,7 @@ LogicalResult DistAssignStages::cut(func::FuncOp func,
   }
   handWeights(func, origins, chunkOf);
   for (auto [index, choice] : llvm::enumerate(*chosen))
-    if (failed(addBorder(func, found.cuts[choice], index, side)))
-      return failure();
+    addBorder(func, found.cuts[choice], index, side);
   return success();
 }
 

@@ -168,17 +168,26 @@ void SideTerms::replaceReads(Value before, Value after) const {
 // Columns
 //===----------------------------------------------------------------------===//
 
+/// Of a handed on value: rows and columns, of which a vector has one.
+static RankedTensorType withColumns(RankedTensorType type) {
+  if (type.getRank() != 1)
+    return type;
+  return RankedTensorType::get({type.getNumElements(), 1},
+                               type.getElementType());
+}
+
 /// Of `side` as rows and columns beside `value`; null if it has other rows.
 static RankedTensorType rowsBeside(RankedTensorType value,
                                    RankedTensorType side) {
-  int64_t rows = value.getNumElements() / value.getShape().back();
-  int64_t seen = 1;
-  bool hasRows = false;
-  for (int64_t size : side.getShape().drop_back())
-    hasRows |= (seen *= size) == rows;
-  if (!hasRows)
+  if (value.getRank() == 0)
     return {};
-  SmallVector<int64_t> shape(value.getShape());
+  SmallVector<int64_t> shape(withColumns(value).getShape());
+  int64_t rows = 1, seen = 1;
+  for (int64_t size : ArrayRef(shape).drop_back())
+    rows *= size;
+  if (llvm::none_of(side.getShape(),
+                    [&](int64_t size) { return (seen *= size) == rows; }))
+    return {};
   shape.back() = side.getNumElements() / rows;
   return RankedTensorType::get(shape, side.getElementType());
 }
@@ -196,39 +205,37 @@ static Value reshapeTo(OpBuilder &builder, Value value, RankedTensorType type) {
   return builder.create<ReshapeOp>(value.getLoc(), type, value);
 }
 
-FailureOr<Value> dist::packColumns(OpBuilder &builder, Value value,
-                                   ArrayRef<Value> sides) {
-  auto type = cast<RankedTensorType>(value.getType());
+bool dist::hasRowsOf(Value side, Value value) {
+  return bool(rowsBeside(cast<RankedTensorType>(value.getType()),
+                         cast<RankedTensorType>(side.getType())));
+}
+
+Value dist::packColumns(OpBuilder &builder, Value value,
+                        ArrayRef<Value> sides) {
+  auto type = withColumns(cast<RankedTensorType>(value.getType()));
   Type element = type.getElementType();
   for (Value side : sides)
     if (Type own = getElementTypeOrSelf(side.getType());
         own.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
       element = own;
-  SmallVector<Value> parts = {castTo(builder, value, element)};
+  SmallVector<Value> parts = {
+      castTo(builder, reshapeTo(builder, value, type), element)};
   SmallVector<int64_t> shape(type.getShape());
   for (Value side : sides) {
-    auto own = cast<RankedTensorType>(side.getType());
-    RankedTensorType rows = type.getRank() < 2 || own.getRank() < 2
-                                ? RankedTensorType()
-                                : rowsBeside(type, own);
-    if (!rows)
-      return emitError(side.getLoc())
-             << "a term of the loss reads this value of type " << own
-             << " in a later stage, expected one row for each of those of "
-             << type << ", which the stage hands on";
+    RankedTensorType rows =
+        rowsBeside(type, cast<RankedTensorType>(side.getType()));
     shape.back() += rows.getShape().back();
     parts.push_back(castTo(builder, reshapeTo(builder, side, rows), element));
   }
-  return builder
-      .create<ConcatOp>(value.getLoc(), RankedTensorType::get(shape, element),
-                        parts, /*dim=*/type.getRank() - 1)
-      .getResult();
+  return builder.create<ConcatOp>(value.getLoc(),
+                                  RankedTensorType::get(shape, element), parts,
+                                  /*dim=*/type.getRank() - 1);
 }
 
 SmallVector<Value> dist::unpackColumns(OpBuilder &builder, Value packed,
                                        Value value, ArrayRef<Value> sides) {
   auto whole = cast<RankedTensorType>(packed.getType());
-  auto type = cast<RankedTensorType>(value.getType());
+  auto type = withColumns(cast<RankedTensorType>(value.getType()));
   SmallVector<Value> parts = {value};
   parts.append(sides.begin(), sides.end());
   int64_t begin = 0;

@@ -36,12 +36,14 @@ private:
   llvm::DenseSet<mlir::Operation *> ops;
 };
 
-/// `value` with `sides` as further columns, in a type that holds all; reported
-/// where one has not as many rows as `value`, of which all dimensions but the
-/// last are rows.
-mlir::FailureOr<mlir::Value> packColumns(mlir::OpBuilder &builder,
-                                         mlir::Value value,
-                                         mlir::ArrayRef<mlir::Value> sides);
+/// Whether `side` can be columns beside `value`: whether it has as many rows,
+/// in its first dimensions. All dimensions of `value` but the last are rows; a
+/// vector has a column.
+bool hasRowsOf(mlir::Value side, mlir::Value value);
+/// `value` with `sides`, which have its rows, as further columns, in a type
+/// that holds all.
+mlir::Value packColumns(mlir::OpBuilder &builder, mlir::Value value,
+                        mlir::ArrayRef<mlir::Value> sides);
 /// What packColumns has joined: values of the types of `value` and `sides`.
 llvm::SmallVector<mlir::Value> unpackColumns(mlir::OpBuilder &builder,
                                              mlir::Value packed,

@@ -59,12 +59,14 @@ module @balance attributes {hone.target = "cpu znver4"} {
 
 // -----
 
-// What a term reads has a row for each of those that the stage hands on.
+// What a term reads has a row for each of those that a stage hands on; other places are none to cut.
 module attributes {hone.target = "cpu znver4"} {
+  // expected-error @below {{can be cut at 1 of its values, expected at least 2 for 3 stages: a stage hands one value to the next}}
   func.func @forward(%w0: tensor<16x16xf32> {hone.kind = "param", hone.fqn = "w0"}, %w1: tensor<16x16xf32> {hone.kind = "param", hone.fqn = "w1"},
       %x: tensor<8x16xf32> {hone.kind = "input", hone.fqn = "x"}) -> (tensor<f32> {hone.kind = "loss"}) {
+    // expected-note @below {{this value is read by the last of the ops that cannot be cut apart}}
     %h0 = hone.dot_general %x, %w0 batch [] x [] contract [1] x [0] : tensor<8x16xf32>, tensor<16x16xf32> -> tensor<8x16xf32>
-    // expected-error @below {{a term of the loss reads this value of type 'tensor<16xf32>' in a later stage, expected one row for each of those of 'tensor<8x16xf32>', which the stage hands on}}
+    // expected-note @below {{a term of the loss reads this value of type 'tensor<16xf32>' in the last stage, expected one row for each of those of 'tensor<8x16xf32>', which a stage would hand on}}
     %m = hone.reduce max %h0 dims [0] : tensor<8x16xf32> -> tensor<16xf32>
     %b = hone.broadcast %m dims [1] : tensor<16xf32> -> tensor<8x16xf32>
     %d = hone.sub %h0, %b : tensor<8x16xf32>
