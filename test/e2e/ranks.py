@@ -67,8 +67,9 @@ def weights(path: Path) -> dict[str, array]:
 
 
 class Trainer:
-    def __init__(self, package: Path, work: Path, how: str, options: list[str]) -> None:
-        self.package, self.work, self.how, self.options = package, work, how, options
+    def __init__(self, package: Path, work: Path, how: str, options: list[str], flags: tuple[str, ...] = ()) -> None:
+        """`options` are the compiler's, `flags` the program's."""
+        self.package, self.work, self.how, self.options, self.flags = package, work, how, options, flags
         self.tokens = work / "tokens.bin"
         draw, limit = random.Random(3), vocabulary(package)
         self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
@@ -90,7 +91,7 @@ class Trainer:
                 command = [*launcher(self.how, ranks_of(mesh)), *command]
         command += ["--data", self.tokens, "--val-data", self.tokens, "--val-batches", "2", "--steps", str(STEPS)]
         command += ["--lr", str(RATE), "--seed", "5", "--init", self.package / "model.safetensors"]
-        command += ["--save", saved, "--log", log, "--quiet"]
+        command += ["--save", saved, "--log", log, "--quiet", *self.flags]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | MPI)
         return [*map(json.loads, log.read_text().splitlines())], weights(saved)
 

@@ -6,8 +6,10 @@ and a schedule. HOW says what is covered, by as few cases as a greedy choice fin
 
 - `pairs`: all pairs of these, but budgets and schedules with several chunks per stage, and the pairs of axes with
   numbers or micro-batches;
-- `schedules`: all pairs of all but the schedule. Each case is trained with every schedule, and losses and weights must
-  be equal in every bit. So must norms where stages have the same layers, of which each adds up its own.
+- `schedules`: all pairs of all but the schedule. Each case is trained with every schedule, and weights must be equal in
+  every bit; nothing is clipped, for updates would follow the norms. So must losses and norms where chunks end at the
+  same layers. Where they do not, a stage adds up squares of other gradients, and a kernel may end before the sum over
+  rows of a loss or behind it: losses and norms must agree within 1e-6 then.
 - `all`: as `schedules`, with every case there is: some 1,100 runs, of up to 8 ranks.
 
 Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget also
@@ -137,8 +139,8 @@ def cover(factors: dict[str, tuple], skipped: set[frozenset[str]]) -> list[Case]
 
 
 class Matrix:
-    def __init__(self, work: Path) -> None:
-        self.work, self.results, self.number = work, {}, 0
+    def __init__(self, work: Path, flags: tuple[str, ...]) -> None:
+        self.work, self.flags, self.results, self.number = work, flags, {}, 0
 
     def train(self, case: Case, mesh: str, schedule: str, *more: str) -> tuple:
         """What a case leaves on a mesh, which may be none. Each is trained once."""
@@ -147,7 +149,7 @@ class Matrix:
             self.number += 1
             folder = self.work / str(self.number)
             folder.mkdir(parents=True)
-            trainer = ranks.Trainer(case.package(), folder, "mpi", [*case.options(), *more])
+            trainer = ranks.Trainer(case.package(), folder, "mpi", [*case.options(), *more], self.flags)
             if case.numbers == "fp16":
                 begin = OVERFLOWS[case.model, case.count()][1] * case.count() * BATCH
                 tokens = array("H", trainer.tokens.read_bytes())
@@ -187,15 +189,15 @@ class Matrix:
 
 
 def trains_alike(expected: tuple, seen: tuple) -> bool:
-    """Whether losses and weights have the same bits, and norms those of another order of additions."""
-    losses = [[entry.get(key) for entry in log for key in ("loss", "val_loss")] for log, _ in (expected, seen)]
+    """Whether weights have the same bits, and losses and norms those of another order of additions."""
     same = all(seen[1][name].tobytes() == tensor.tobytes() for name, tensor in expected[1].items())
-    return losses[0] == losses[1] and same and ranks.differences(expected, seen)[0] <= ranks.TOLERANCE
+    return same and ranks.differences(expected, seen)[0] <= ranks.TOLERANCE
 
 
 def main(argv: list[str]) -> int:
-    matrix, how = Matrix(Path(argv[1])), argv[2]
+    how = argv[2]
     has_groups = how in ("schedules", "all")
+    matrix = Matrix(Path(argv[1]), ("--clip", "0") if has_groups else ())
     schedules = SCHEDULES + CHUNKED if has_groups else ()
     if has_groups:
         factors, skipped = FACTORS | {"schedule": SCHEDULES[:1]}, set()
