@@ -193,16 +193,19 @@ Value Decomposer::queryPositions() {
   RankedTensorType positions = r.full.clone(b.getI32Type());
   if (!first)
     return b.create<IotaOp>(positions, uint64_t(2));
-  int64_t queries = positions.getDimSize(2);
+  // One number for each row of scores, which a kernel of rows reads; that for
+  // each score would be a kernel of its own, and as much memory.
   int64_t runs = typeOf(first).getNumElements();
-  auto byRun = RankedTensorType::get({runs, queries / runs}, b.getI32Type());
+  ArrayRef<int64_t> rows = positions.getShape().drop_back();
+  SmallVector<int64_t> shape = {rows[0], rows[1], runs, rows[2] / runs};
+  auto byRun = RankedTensorType::get(shape, b.getI32Type());
   Value begin = b.create<CastOp>(RankedTensorType::get({runs}, b.getI32Type()),
                                  reshape(first, {runs}));
   Value at =
-      r.add(b.create<IotaOp>(byRun, uint64_t(1)),
-            b.create<BroadcastOp>(byRun, begin, b.getDenseI64ArrayAttr({0})));
-  return b.create<BroadcastOp>(positions, reshape(at, {queries}),
-                               b.getDenseI64ArrayAttr({2}));
+      r.add(b.create<IotaOp>(byRun, uint64_t(3)),
+            b.create<BroadcastOp>(byRun, begin, b.getDenseI64ArrayAttr({2})));
+  return b.create<BroadcastOp>(positions, reshape(at, rows),
+                               b.getDenseI64ArrayAttr({0, 1, 2}));
 }
 
 /// -inf for keys after the query.
