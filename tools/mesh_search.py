@@ -137,7 +137,7 @@ def llama_seconds(length: int, ranks: int, sequences: int, teraflops: float) -> 
     return per_token * length * sequences / (ranks * teraflops * 1e12)
 
 
-LLAMA = "pp=16,fs={fs},{cp}tp=8,sp,zero1,interleaved=8,micro=1,keep=products"
+LLAMA = "pp=16,fs={fs},{cp}tp=8,sp,zero1,interleaved=8,micro=1,keep=products,fused-attention"
 RUNS = [
     # 96 s L h^2 (1 + s / 6h + V / 16 L h) FLOPs per sequence, layers computed again: PTD-P, equation 3.
     Run("GPT-3 175B", "gpt3", gpt3, 2048, "a100", "sm_80", 1024, 1536,
@@ -150,7 +150,7 @@ RUNS = [
     Run("Llama-3 405B, 131072 positions", "llama-405b-128k", llama_405b, 131072, "h100", "sm_90", 16384, 128,
         LLAMA.format(fs=8, cp="cp=16,"), llama_seconds(131072, 16384, 128, 380)),
     Run("DeepSeek-V3", "deepseek-v3", deepseek_v3, 4096, "h800", "sm_90", 2048, 15360,
-        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows", 19.926,
+        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows,fused-attention", 19.926,
         bound=1.15),  # no plan of honec hides rows, and the published one does not fit into the memory
 ]
 

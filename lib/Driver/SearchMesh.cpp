@@ -59,6 +59,14 @@ static void addStep(search::Model &model, mlir::ModuleOp module,
   model.flops = modelFlops(module, microBatches);
 }
 
+/// cuDNN takes queries of all positions only.
+static search::AttentionKernel attentionKernelOf(const Options &options) {
+  if (options.pipeline.attention == "unfused")
+    return search::AttentionKernel::None;
+  return options.isCuda ? search::AttentionKernel::Whole
+                        : search::AttentionKernel::Anywhere;
+}
+
 //===----------------------------------------------------------------------===//
 // The cluster
 //===----------------------------------------------------------------------===//
@@ -196,6 +204,8 @@ Error Compilation::searchMesh() {
     model->name = name.str();
   model->sequences = batch * microBatches();
   addStep(*model, *module, microBatches());
+
+  model->attention = attentionKernelOf(options);
 
   report::MachineModel machine = assumedMachine();
   Cluster assumed =

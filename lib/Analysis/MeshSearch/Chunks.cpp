@@ -31,7 +31,8 @@ Chunks::Chunks(const Model &model, const Cluster &cluster)
 /// What seconds of units depend on.
 static auto unitFactsOf(const Plan &plan) {
   return std::tie(plan.ep, plan.cp, plan.tp, plan.dividesPositions,
-                  plan.microBatch, plan.keep, plan.hidesRows);
+                  plan.microBatch, plan.keep, plan.hidesRows,
+                  plan.fusesAttention);
 }
 
 static bool isV(const Plan &plan) {
@@ -170,7 +171,6 @@ void Chunks::findShares() {
         share.units.forward += arithmetic(of.forward);
         share.units.backward +=
             arithmetic(of.backwardInput) + arithmetic(of.backwardWeight);
-        share.savedBytes += of.savedBytes;
         share.transientBytes =
             std::max(share.transientBytes, of.transientBytes);
       }
@@ -209,21 +209,30 @@ Seconds Chunks::busiestSeconds() const {
 
 /// A list's middle repeats itself, so a short one has the same peaks; an
 /// interleaved one's first group depends on the remainder.
-llvm::ArrayRef<double> Chunks::inFlight(int64_t microBatches) {
+llvm::ArrayRef<pipeline::KeptWindows> Chunks::windows(int64_t microBatches) {
   bool isSteady = plan.schedule.kind != ScheduleKind::GPipe;
   int64_t count = microBatches;
   if (isSteady && count > 4 * plan.pp)
     count = 4 * plan.pp + count % plan.pp;
   std::array<int64_t, 4> key = {int64_t(plan.schedule.kind),
                                 plan.schedule.chunksPerRank, plan.pp, count};
-  std::vector<double> &peaks = flights[key];
-  if (peaks.empty()) {
-    pipeline::Schedule schedule =
-        pipeline::generateSchedule(plan.schedule, int(plan.pp), int(count));
-    for (int rank = 0; rank != int(plan.pp); ++rank)
-      peaks.push_back(pipeline::peakActivations(schedule, rank));
-  }
-  return peaks;
+  std::vector<pipeline::KeptWindows> &kept = known[key];
+  if (kept.empty())
+    kept = pipeline::countKept(
+        pipeline::generateSchedule(plan.schedule, int(plan.pp), int(count)));
+  return kept;
+}
+
+/// Windows of all chunks are kept at the same time.
+std::vector<double> Chunks::activationBytes(int64_t microBatches) {
+  pipeline::Shape places = shape(1);
+  std::vector<double> bytes(size_t(plan.pp), 0.0);
+  for (auto [chunk, kept] : llvm::enumerate(windows(microBatches)))
+    for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit)
+      bytes[size_t(places.rankOf(int(chunk)))] +=
+          kept.saved * secondsOf(unit).savedBytes +
+          kept.grads * secondsOf(unit).resultBytes;
+  return bytes;
 }
 
 double Chunks::shortest(int64_t microBatches) const {

@@ -6,6 +6,7 @@
 #include "RankState.h"
 #include "UnitSeconds.h"
 #include "hone/Analysis/Pipeline/Timeline.h"
+#include "hone/Analysis/Pipeline/Windows.h"
 
 #include <map>
 
@@ -14,7 +15,6 @@ namespace hone::search {
 /// What the chunks of a rank along pp need.
 struct RankShare {
   RankUnits units;
-  double savedBytes = 0; ///< one micro-batch of all its chunks
   double transientBytes = 0;
   double work = 0;   ///< seconds of a micro-batch, messages among them
   double ahead = 0;  ///< seconds that others work before its first action, ...
@@ -36,8 +36,8 @@ public:
   const RankShare &busiest() const { return shares[busiestRank]; }
   /// Of one micro-batch of the busiest rank.
   Seconds busiestSeconds() const;
-  /// The most micro-batches in flight, by rank, as peakActivations has them.
-  llvm::ArrayRef<double> inFlight(int64_t microBatches);
+  /// What is kept from one action to a later one, by rank.
+  std::vector<double> activationBytes(int64_t microBatches);
   /// Seconds from the first action to the last: at least, and exactly.
   double shortest(int64_t microBatches) const;
   double replay(int64_t microBatches) const;
@@ -61,6 +61,7 @@ private:
     return seconds[unit + 1 == kindOf.size() ? kinds.size() : kindOf[unit]];
   }
   bool splitsBackward() const;
+  llvm::ArrayRef<pipeline::KeptWindows> windows(int64_t microBatches);
   pipeline::Shape shape(int64_t microBatches) const;
   void findSeconds();
   void findBorders();
@@ -84,7 +85,7 @@ private:
   /// By axes.
   std::map<std::array<int64_t, 6>, Groups> allGroups;
   /// By kind, chunks per rank, ranks and micro-batches.
-  std::map<std::array<int64_t, 4>, std::vector<double>> flights;
+  std::map<std::array<int64_t, 4>, std::vector<pipeline::KeptWindows>> known;
 };
 
 } // namespace hone::search

@@ -45,8 +45,10 @@ bool Unit::operator==(const Unit &other) const {
     };
     return std::tuple_cat(
         std::tie(unit.productFlops, unit.attentionFlops,
-                 unit.attentionBackwardFlops, unit.expertFlops),
+                 unit.attentionBackwardFlops, unit.scores, unit.scoreFlops,
+                 unit.expertFlops),
         of(unit.moved), of(unit.saved), of(unit.cheap), of(unit.remade),
+        of(unit.results),
         std::tie(unit.remadeFlops, unit.parameters, unit.expertParameters,
                  unit.sums, unit.keyBytes, unit.headBytes, unit.rowBytes));
   };
@@ -109,11 +111,11 @@ struct Estimator::Caches {
 
 RankMemory Estimator::Caches::largestMemory(const RankState &state,
                                             int64_t microBatches) {
-  llvm::ArrayRef<double> inFlight = chunks.inFlight(microBatches);
   RankMemory largest;
-  for (auto [share, count] : llvm::zip_equal(chunks.ranks(), inFlight)) {
+  for (auto [share, bytes] :
+       llvm::zip_equal(chunks.ranks(), chunks.activationBytes(microBatches))) {
     RankMemory memory;
-    memory.activations = count * share.savedBytes;
+    memory.activations = bytes;
     memory.transient = share.transientBytes;
     state.addMemory(share.units, memory);
     if (memory.total() > largest.total())
@@ -150,11 +152,8 @@ Bound Estimator::boundOfSchedule(const Plan &plan) {
   chunks.set(plan);
   int64_t count = microBatches(plan);
   Bound bound = {chunks.shortest(count), {}};
-  for (auto [share, flight] :
-       llvm::zip_equal(chunks.ranks(), chunks.inFlight(count)))
-    if (double bytes = flight * share.savedBytes; // of one rank
-        bytes > bound.memory.activations)
-      bound.memory.activations = bytes;
+  for (double bytes : chunks.activationBytes(count))
+    bound.memory.activations = std::max(bound.memory.activations, bytes);
   return bound;
 }
 

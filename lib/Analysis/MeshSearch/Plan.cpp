@@ -72,13 +72,18 @@ static Error readWord(StringRef word, Plan &plan) {
     plan.hidesRows = true;
     return Error::success();
   }
+  if (word == "fused-attention") {
+    plan.fusesAttention = true;
+    return Error::success();
+  }
   llvm::Expected<pipeline::ScheduleChoice> choice =
       pipeline::parseScheduleChoice(word);
   if (!choice) {
     llvm::consumeError(choice.takeError());
     return wrong(word, "an axis (pp, rep, dp, fs, ep, cp, tp) or micro with "
                        "its size, a word of a recipe, a schedule, "
-                       "keep=all, products or borders, or hide-rows");
+                       "keep=all, products or borders, hide-rows or "
+                       "fused-attention");
   }
   plan.schedule = *choice;
   return Error::success();
@@ -133,5 +138,6 @@ std::string hone::search::formatPlan(const Plan &plan) {
     text += (words.empty() ? "" : ",") + words;
   text += ",micro=" + std::to_string(plan.microBatch) +
           ",keep=" + keepName(plan.keep).str();
-  return plan.hidesRows ? text + ",hide-rows" : text;
+  text += plan.hidesRows ? ",hide-rows" : "";
+  return text + (plan.fusesAttention ? ",fused-attention" : "");
 }

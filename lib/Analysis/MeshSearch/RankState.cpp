@@ -14,14 +14,14 @@ double RankState::onceSeconds(size_t kind, double parameters) const {
   if (parameters == 0)
     return 0;
   double gradients = parameters * model.gradientBytes;
-  double parts = double(groups.parts[kind].ranks());
+  double parts = double(groups.parts.ranks());
   double seconds = secondsOf(CollectiveKind::allReduce, groups.copies[kind],
                              gradients / parts);
   if (plan.state == StateLevel::Zero1)
     seconds +=
-        secondsOf(CollectiveKind::reduceScatter, groups.parts[kind], gradients);
+        secondsOf(CollectiveKind::reduceScatter, groups.parts, gradients);
   if (plan.state == StateLevel::Zero1 || plan.state == StateLevel::Zero2)
-    seconds += secondsOf(CollectiveKind::allGather, groups.parts[kind],
+    seconds += secondsOf(CollectiveKind::allGather, groups.parts,
                          parameters * model.weightBytes / parts);
   return seconds;
 }
@@ -38,10 +38,10 @@ double RankState::repeatedSeconds(const RankUnits &units,
     double parameters = units.parameters[kind] / count;
     if (parameters == 0)
       continue;
-    double parts = double(groups.parts[kind].ranks());
-    gather += secondsOf(CollectiveKind::allGather, groups.parts[kind],
+    double parts = double(groups.parts.ranks());
+    gather += secondsOf(CollectiveKind::allGather, groups.parts,
                         parameters * model.weightBytes / parts);
-    scatter += secondsOf(CollectiveKind::reduceScatter, groups.parts[kind],
+    scatter += secondsOf(CollectiveKind::reduceScatter, groups.parts,
                          parameters * model.gradientBytes);
     sum += secondsOf(CollectiveKind::allReduce, groups.copies[kind],
                      parameters * model.gradientBytes / parts);
@@ -73,8 +73,8 @@ double RankState::updateSeconds(const RankUnits &units) const {
                  model.gradientBytes + model.weightBytes;
   double seconds = 0;
   for (size_t kind : {0, 1})
-    seconds += bytes * units.parameters[kind] /
-               double(groups.parts[kind].ranks()) / cluster.memoryBandwidth;
+    seconds += bytes * units.parameters[kind] / double(groups.parts.ranks()) /
+               cluster.memoryBandwidth;
   return seconds;
 }
 
@@ -83,7 +83,7 @@ void RankState::addMemory(const RankUnits &units, RankMemory &memory) const {
   bool dividesWeights = plan.state >= StateLevel::Zero3;
   for (size_t kind : {0, 1}) {
     double parameters = units.parameters[kind];
-    double parts = double(groups.parts[kind].ranks());
+    double parts = double(groups.parts.ranks());
     memory.state +=
         parameters * (model.stateBytes - model.weightBytes) / parts +
         parameters * model.weightBytes / (dividesWeights ? parts : 1);

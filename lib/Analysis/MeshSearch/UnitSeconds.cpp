@@ -21,17 +21,21 @@ Groups::Groups(const Plan &plan, const dist::Network &network) {
   ep = mesh.group({EP});
   cp = mesh.group({CP});
   tp = mesh.group({TP});
-  if (plan.state == StateLevel::None) {
-    copies[0] = mesh.group({DP, EP, CP});
-    copies[1] = mesh.group({DP, CP});
-    return;
-  }
-  copies[0] = copies[1] = mesh.group({DP});
-  parts[0] = mesh.group({FS, EP, CP});
-  parts[1] = mesh.group({FS, CP});
+  parts = mesh.group({FS});
+  copies[0] = mesh.group({DP, EP, CP});
+  copies[1] = mesh.group({DP, CP});
 }
 
 namespace {
+/// Attention of a unit, with the exchange of keys.
+struct AttentionSeconds {
+  KeyExchange keys = KeyExchange::Ring;
+  Seconds forward, backward;
+  double transientBytes = 0; ///< scores
+
+  double total() const { return forward.total() + backward.total(); }
+};
+
 class UnitModel {
 public:
   UnitModel(const Unit &unit, const Model &model, const Plan &plan,
@@ -49,13 +53,19 @@ private:
   double weightSeconds(double parameters) const;
   double denseSeconds() const;
   double expertSeconds() const;
+  double weightGradientSeconds() const;
   double bytesOf(const Activations &activations) const;
   double movingSeconds(const Activations &activations) const;
   double sumSeconds() const;
   double roomOfAllToAll() const;
   double roomOfGather() const;
   void chooseRows();
-  void addKeys(UnitSeconds &seconds) const;
+  bool isInParts(KeyExchange keys) const;
+  AttentionSeconds kernelSeconds() const;
+  AttentionSeconds partsSeconds(KeyExchange keys) const;
+  void addExchange(AttentionSeconds &attention) const;
+  AttentionSeconds attentionBy(KeyExchange keys) const;
+  AttentionSeconds cheapestAttention() const;
   void addRows(UnitSeconds &seconds) const;
 
   const Unit &unit;
@@ -112,49 +122,126 @@ double UnitModel::sumSeconds() const {
          secondsOf(CollectiveKind::allGather, tensor, bytes / t);
 }
 
-/// Keys and values go around a ring beside attention,
-/// are gathered before it, or positions are exchanged for heads. Where
-/// key heads are fewer than ranks of tp, groups of ranks have copies.
-void UnitModel::addKeys(UnitSeconds &seconds) const {
-  if (plan.cp == 1 || unit.keyBytes == 0)
-    return;
+/// Each gradient is added to what is in memory: with few tokens in a
+/// micro-batch, that takes longer than the product.
+double UnitModel::weightGradientSeconds() const {
+  auto of = [&](double flops, double parameters) {
+    double bytes = 2 * parameters * model.gradientBytes / t;
+    return std::max(productSeconds(flops), bytes / cluster.memoryBandwidth);
+  };
+  return of(unit.productFlops, unit.parameters) +
+         of(unit.expertFlops, unit.expertParameters / double(plan.ep));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+bool UnitModel::isInParts(KeyExchange keys) const {
+  if (plan.fusesAttention || unit.scores == 0)
+    return false;
+  bool hasRuns = plan.cp > 1 && keys != KeyExchange::Heads;
+  return model.attention == AttentionKernel::None ||
+         (model.attention == AttentionKernel::Whole && hasRuns);
+}
+
+AttentionSeconds UnitModel::kernelSeconds() const {
+  AttentionSeconds attention;
+  attention.forward[Part::Products] = productSeconds(unit.attentionFlops);
+  attention.backward[Part::Products] =
+      productSeconds(unit.attentionBackwardFlops);
+  return attention;
+}
+
+/// Bytes of a score, as hone-decompose-attention has them: products of queries
+/// and keys write f32, others read 16 bits, forward and backward. Maps between
+/// them read and write both.
+AttentionSeconds UnitModel::partsSeconds(KeyExchange keys) const {
+  double cp = double(plan.cp), computed = 1, atOnce = 1;
+  if (plan.cp > 1 && keys == KeyExchange::Ring) { // leaves out later chunks
+    computed = (cp + 1) / (2 * cp);
+    atOnce = 1 / cp;
+  }
+  double scores = share * unit.scores / t;
+  double product = productSeconds(unit.scoreFlops) / 2 * computed;
+  auto moving = [&](double bytes) {
+    return bytes * scores * computed / cluster.memoryBandwidth;
+  };
+  double wide = std::max(product, moving(4));
+  double narrow = std::max(product, moving(2));
+  AttentionSeconds attention;
+  attention.forward[Part::Products] = wide + narrow;
+  attention.forward[Part::Elements] = moving(6);
+  attention.backward[Part::Products] = 2 * wide + 3 * narrow;
+  attention.backward[Part::Elements] = moving(16);
+  attention.transientBytes = 10 * scores * atOnce;
+  return attention;
+}
+
+/// Keys and values go around a ring beside attention, are gathered before it,
+/// or positions are exchanged for heads. Where key heads are fewer than ranks
+/// of tp, groups of ranks have copies.
+void UnitModel::addExchange(AttentionSeconds &attention) const {
   double copies =
       std::max(1.0, t / double(std::max<int64_t>(model.keyHeads, 1)));
   double part = share * unit.keyBytes / t * copies; // this rank's positions
-  double all = part * double(plan.cp);
-  double ahead = productSeconds(unit.attentionFlops);
-  double back = productSeconds(unit.attentionBackwardFlops);
-  double hops = double(plan.cp - 1);
-  // Keys and values are sent one after the other.
-  double hop = 2 * secondsOf(CollectiveKind::shift, context, part / 2);
   // Gradients of keys and values travel in f32.
-  double widened = all * 4 / model.weightBytes;
-  double hopBack = hop + 2 * secondsOf(CollectiveKind::shift, context,
-                                       part / 2 * 4 / model.weightBytes);
-  double ring = std::max(hops * hop - ahead, 0.0);
-  double ringBack = std::max(hops * hopBack - back, 0.0);
-  double gather = secondsOf(CollectiveKind::allGather, context, part);
-  double gatherBack =
-      gather + secondsOf(CollectiveKind::reduceScatter, context, widened);
-  double forward = ring, backward = ringBack;
-  if (!model.takesRings || gather + gatherBack < forward + backward) {
-    forward = gather;
-    backward = gatherBack;
-    seconds.keys = KeyExchange::Gather;
+  double widened = part * 4 / model.weightBytes;
+  double forward = 0, backward = 0;
+  switch (attention.keys) {
+  case KeyExchange::Ring: {
+    double hops = double(plan.cp - 1);
+    // Keys and values are sent one after the other.
+    double hop = 2 * secondsOf(CollectiveKind::shift, context, part / 2);
+    double hopBack =
+        hop + 2 * secondsOf(CollectiveKind::shift, context, widened / 2);
+    forward = std::max(hops * hop - attention.forward.total(), 0.0);
+    backward = std::max(hops * hopBack - attention.backward.total(), 0.0);
+    break;
   }
-  if (model.keyHeads % (plan.cp * plan.tp) == 0) {
-    double heads = secondsOf(CollectiveKind::allToAll, context,
-                             share * unit.headBytes / t);
-    if (2 * heads < forward + backward) {
-      forward = backward = heads;
-      seconds.keys = KeyExchange::Heads;
-    }
+  case KeyExchange::Gather:
+    forward = secondsOf(CollectiveKind::allGather, context, part);
+    backward = forward + secondsOf(CollectiveKind::reduceScatter, context,
+                                   widened * double(plan.cp));
+    break;
+  case KeyExchange::Heads:
+    forward = backward = secondsOf(CollectiveKind::allToAll, context,
+                                   share * unit.headBytes / t);
+    break;
   }
-  seconds.forward[Part::Context] += forward;
-  seconds.backwardInput[Part::Context] += backward;
-  if (plan.keep == Keep::Borders)
-    seconds.backwardInput[Part::Context] += forward;
+  attention.forward[Part::Context] = forward;
+  attention.backward[Part::Context] = backward;
 }
+
+AttentionSeconds UnitModel::attentionBy(KeyExchange keys) const {
+  AttentionSeconds attention =
+      isInParts(keys) ? partsSeconds(keys) : kernelSeconds();
+  attention.keys = keys;
+  if (plan.cp > 1 && unit.keyBytes > 0)
+    addExchange(attention);
+  return attention;
+}
+
+AttentionSeconds UnitModel::cheapestAttention() const {
+  bool takesRing = model.takesRings || plan.cp == 1;
+  AttentionSeconds best =
+      attentionBy(takesRing ? KeyExchange::Ring : KeyExchange::Gather);
+  if (plan.cp == 1 || unit.keyBytes == 0)
+    return best;
+  auto consider = [&](KeyExchange keys) {
+    if (AttentionSeconds other = attentionBy(keys);
+        other.total() < best.total())
+      best = other;
+  };
+  consider(KeyExchange::Gather);
+  if (model.keyHeads % (plan.cp * plan.tp) == 0)
+    consider(KeyExchange::Heads);
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of experts
+//===----------------------------------------------------------------------===//
 
 /// What --moe-factor is by default. A plan that hides rows is a published one,
 /// whose ranks send as many rows as there are.
@@ -213,16 +300,19 @@ void UnitModel::addRows(UnitSeconds &seconds) const {
 UnitSeconds UnitModel::estimate(bool isLast) const {
   UnitSeconds seconds;
   double dense = denseSeconds() + expertSeconds();
-  double attention = productSeconds(unit.attentionFlops);
+  AttentionSeconds attention = cheapestAttention();
   double moving = movingSeconds(unit.moved), sums = double(unit.sums);
-  seconds.forward[Part::Products] = dense + attention;
-  seconds.forward[Part::Elements] = moving;
+  seconds.keys = attention.keys;
+  seconds.forward = attention.forward;
+  seconds.forward[Part::Products] += dense;
+  seconds.forward[Part::Elements] += moving;
   seconds.forward[Part::Tensor] = sums * sumSeconds();
   Seconds &back = seconds.backwardInput;
-  back[Part::Products] = dense + productSeconds(unit.attentionBackwardFlops);
-  back[Part::Elements] = 2 * moving;
+  back = attention.backward;
+  back[Part::Products] += dense;
+  back[Part::Elements] += 2 * moving;
   back[Part::Tensor] = sums * sumSeconds();
-  seconds.backwardWeight[Part::Products] = dense;
+  seconds.backwardWeight[Part::Products] = weightGradientSeconds();
 
   Keep keep = isLast ? Keep::All : plan.keep;
   if (keep == Keep::Borders) {
@@ -231,7 +321,6 @@ UnitSeconds UnitModel::estimate(bool isLast) const {
     back[Part::Products] += productSeconds(unit.remadeFlops);
     back[Part::Elements] += movingSeconds(unit.remade);
   }
-  addKeys(seconds);
   addRows(seconds);
 
   Activations all = unit.saved;
@@ -241,8 +330,9 @@ UnitSeconds UnitModel::estimate(bool isLast) const {
   seconds.savedBytes = bytesOf(keep == Keep::All        ? all
                                : keep == Keep::Products ? unit.saved
                                                         : border);
+  seconds.resultBytes = bytesOf(unit.results);
   // Gradients of what is saved, or what is computed again.
-  seconds.transientBytes = bytesOf(all);
+  seconds.transientBytes = bytesOf(all) + attention.transientBytes;
   return seconds;
 }
 

@@ -11,7 +11,8 @@ namespace hone::search {
 /// A micro-batch of a unit on one rank.
 struct UnitSeconds {
   Seconds forward, backwardInput, backwardWeight;
-  double savedBytes = 0;     ///< kept until the backward pass ends
+  double savedBytes = 0;  ///< kept until the backward pass ends
+  double resultBytes = 0; ///< gradients, kept until those of weights are made
   double transientBytes = 0; ///< besides, while it runs
   KeyExchange keys = KeyExchange::Ring;
   RowExchange rows = RowExchange::AllToAll;
@@ -22,7 +23,7 @@ struct Groups {
   dist::Group pp, ep, cp, tp;
   /// Those that divide the state of parameters, and those that repeat it: of
   /// dense parameters, of those of experts.
-  dist::Group parts[2], copies[2];
+  dist::Group parts, copies[2];
 
   Groups(const Plan &plan, const dist::Network &network);
 };

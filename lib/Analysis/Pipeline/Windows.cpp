@@ -124,6 +124,25 @@ hone::pipeline::countWindows(const Schedule &schedule) {
   return windows;
 }
 
+std::vector<KeptWindows> hone::pipeline::countKept(const Schedule &schedule) {
+  std::vector<KeptWindows> most(schedule.shape.chunks()), now = most;
+  for (llvm::ArrayRef<Action> actions : schedule.ranks)
+    for (const Action &action : actions) {
+      KeptWindows &kept = now[action.chunk];
+      if (action.kind == ActionKind::Forward)
+        most[action.chunk].saved =
+            std::max(most[action.chunk].saved, ++kept.saved);
+      if (action.kind == ActionKind::BackwardInput)
+        most[action.chunk].grads =
+            std::max(most[action.chunk].grads, ++kept.grads);
+      if (computesWeightGradient(action.kind))
+        --kept.saved;
+      if (action.kind == ActionKind::BackwardWeight)
+        --kept.grads;
+    }
+  return most;
+}
+
 double hone::pipeline::peakActivations(const Schedule &schedule, int rank) {
   int saved = 0, most = 0;
   for (const Action &action : schedule.ranks[rank]) {

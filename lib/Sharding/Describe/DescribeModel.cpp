@@ -262,6 +262,7 @@ void Describer::addProducts(Operation *op, search::Unit &unit) {
       unit.attentionBackwardFlops += 2 * flops;
       return;
     }
+    unit.results += bytesOf(dot.getResult());
     unit.productFlops += flops;
     if (kindOf(dot.getResult()) == Kind::Stream) {
       int64_t contracted = 1;
@@ -278,6 +279,10 @@ void Describer::addProducts(Operation *op, search::Unit &unit) {
     // As AttentionBwdOp has it: scores are computed again.
     unit.attentionBackwardFlops +=
         flops * (3 * wide + 2 * narrow) / (wide + narrow);
+    double scores = double(query[0] * query[1] * query[2]) *
+                    double(typeOf(attention.getKey()).getShape()[1]) / batch;
+    unit.scores += scores;
+    unit.scoreFlops += 2 * scores * (wide + narrow);
     double keys =
         elementsOf(attention.getKey()) + elementsOf(attention.getValue());
     unit.keyBytes += keys * elementBytes / batch;
@@ -290,6 +295,7 @@ void Describer::addProducts(Operation *op, search::Unit &unit) {
     model.takesRings &= whyNoRing(attention).empty();
   } else if (auto grouped = dyn_cast<GroupedDotOp>(op)) {
     unit.expertFlops += flops;
+    unit.results += bytesOf(grouped.getResult());
     divide(model.experts, typeOf(grouped.getWeight()).getShape().front());
     if (kindOf(grouped.getResult()) == Kind::Rows)
       divide(model.innerWidth, lastSize(grouped.getInput()));

@@ -111,6 +111,11 @@ TEST(DescribeModel, ArithmeticOfASequence) {
   EXPECT_EQ(model.units[0].attentionFlops, 2. * 2 * 16 * 16 * 8 / 2);
   EXPECT_EQ(model.units[0].attentionBackwardFlops,
             2.5 * model.units[0].attentionFlops);
+  // In parts, what the mask hides is computed too.
+  EXPECT_EQ(model.units[0].scoreFlops, 2 * model.units[0].attentionFlops);
+  EXPECT_EQ(model.units[0].scoreFlops, 4 * 8 / 2. * model.units[0].scores);
+  EXPECT_EQ(model.units[0].results.inner, 16. * 24 * 2);
+  EXPECT_EQ(model.units[0].results.stream, 16. * 8 * 2);
   EXPECT_EQ(model.units[1].productFlops, 2. * 16 * 2 * 32 * 8);
   EXPECT_EQ(model.units[2].productFlops, 2. * 16 * 32 * 8);
   EXPECT_EQ(model.units[0].keyBytes, 2. * 16 * 8 * 2);

@@ -31,18 +31,33 @@ struct Activations {
   }
 };
 
+/// Where attention is one kernel. Elsewhere it is products and a softmax, whose
+/// scores are in memory.
+enum class AttentionKernel : uint8_t {
+  Anywhere, ///< queries may begin at any position
+  Whole,    ///< of all positions: not where ranks of `cp` gather keys, or send
+            ///< them around
+  None
+};
+
 /// A part of the forward pass between two values at which a pipeline may be
 /// cut. FLOPs and bytes are those of one sequence, forward.
 struct Unit {
   double productFlops = 0;
   double attentionFlops = 0;
   double attentionBackwardFlops = 0;
+  /// Of attention as products and a softmax: scores, hidden ones among them,
+  /// and FLOPs of the forward pass.
+  double scores = 0;
+  double scoreFlops = 0;
   double expertFlops = 0;
   /// What norms, maps and copies move.
   Activations moved;
   /// What is kept for the backward pass: what products and attention compute,
   /// and inputs of norms; and `cheap`, what norms and maps make of them.
   Activations saved, cheap;
+  /// Of products with weights: what gradients of weights are made of.
+  Activations results;
   /// What computing `cheap` again moves and, where attention is no kernel of
   /// its own, multiplies.
   Activations remade;
@@ -71,6 +86,7 @@ struct Model {
   int64_t innerWidth = 0; ///< the greatest common divisor of what products that
                           ///< return to the stream contract
   int64_t experts = 0;
+  AttentionKernel attention = AttentionKernel::Anywhere;
   bool isCausal = true;   ///< all attention is: positions can be divided evenly
   bool takesRings = true; ///< keys and values of all attention can go around
 

@@ -47,6 +47,8 @@ struct Plan {
   /// Rows of one micro-batch are exchanged beside the arithmetic of another, as
   /// DualPipe does. No schedule of Hone does so: for published plans.
   bool hidesRows = false;
+  /// Attention is one kernel whatever the axes: for published plans.
+  bool fusesAttention = false;
   /// Units before each chunk but the first; empty: such that the chunks take as
   /// equal seconds as units allow.
   std::vector<size_t> cuts;

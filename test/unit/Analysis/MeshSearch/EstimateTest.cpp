@@ -30,7 +30,7 @@ TEST(MeshPlan, IsWrittenAsItIsRead) {
        {"dp=1,1f1b,micro=1,keep=all", "pp=4,dp=2,tp=2,sp,zb-v,micro=2,keep=all",
         "rep=2,fs=4,zero2,micro=8,keep=borders",
         "pp=2,fs=8,ep=4,cp=2,zero3-keep,interleaved=3,micro=1,keep=products,"
-        "hide-rows"}) {
+        "hide-rows,fused-attention"}) {
     Plan read = plan(text);
     std::string written = formatPlan(read);
     EXPECT_EQ(formatPlan(plan(written)), written);
@@ -87,6 +87,7 @@ TEST(MeshEstimate, EachAxisExchangesWhatItDivides) {
   // Experts are not replicated along ep, the rest is.
   EXPECT_EQ(estimate(model, "ep=2").seconds[Part::Data],
             estimate(smallModel(4, 1024), "dp=2").seconds[Part::Data]);
+  model.gradientBytes = 0; // of what is in memory, no axis but tp has less
   for (const char *text : {"dp=2", "tp=2", "cp=2", "ep=2"})
     EXPECT_NEAR(estimate(model, text).seconds[Part::Products],
                 estimate(model, "dp=1").seconds[Part::Products] / 2, 1e-9)
@@ -134,13 +135,16 @@ TEST(MeshEstimate, StateIsDividedByLevel) {
   EXPECT_GT(memory("fs=4,zero3-keep").transient, memory("fs=4").transient);
 }
 
-// The short list that stands for a long one has the same peaks.
+// The short list that stands for a long one has the same windows, those of all
+// chunks of a rank at the same time.
 TEST(MeshEstimate, MicroBatchesInFlightAreThoseOfTheWholeList) {
   Model model = smallModel(15, 256);
   model.sequences = 61;
   double saved = 0; // of a unit but the last
   for (Activations bytes : {model.units[0].saved, model.units[0].cheap})
     saved += bytes.stream + bytes.inner;
+  for (Unit &unit : model.units)
+    unit.results.inner = 1e5;
   for (const char *text :
        {"gpipe", "1f1b", "zb-h1", "zb-v", "interleaved=2", "interleaved=4"})
     for (int64_t pp : {2, 4}) {
@@ -150,20 +154,20 @@ TEST(MeshEstimate, MicroBatchesInFlightAreThoseOfTheWholeList) {
         of.cuts.push_back(size_t(chunk * 16 / chunks));
       pipeline::Schedule schedule =
           pipeline::generateSchedule(of.schedule, int(pp), 61);
-      double most = 0;
-      for (int rank = 0; rank != int(pp); ++rank) {
-        double bytes = 0;
-        for (int index = 0; index != of.schedule.chunksPerRank; ++index) {
-          int chunk = schedule.shape.chunkOf(rank, index);
-          double units = 16. / double(chunks);
-          const Unit &head = model.units.back();
-          bytes += chunk + 1 == int(chunks)
-                       ? (units - 1) * saved + head.saved.inner
-                       : units * saved;
-        }
-        most =
-            std::max(most, bytes * pipeline::peakActivations(schedule, rank));
+      std::vector<pipeline::ChunkWindows> windows =
+          pipeline::countWindows(pipeline::placeTransfers(schedule));
+      std::vector<double> bytes(size_t(pp), 0.0);
+      for (int chunk = 0; chunk != int(chunks); ++chunk) {
+        double units = 16. / double(chunks);
+        bool isLast = chunk + 1 == int(chunks);
+        double kept = isLast
+                          ? (units - 1) * saved + model.units.back().saved.inner
+                          : units * saved;
+        bytes[size_t(schedule.shape.rankOf(chunk))] +=
+            windows[size_t(chunk)][pipeline::WindowClass::Saved] * kept +
+            windows[size_t(chunk)][pipeline::WindowClass::Grads] * units * 1e5;
       }
+      double most = *llvm::max_element(bytes);
       RankMemory memory =
           Estimator(model, Cluster::ofA100()).estimate(of).memory;
       // The rank that needs most in all.
@@ -238,6 +242,42 @@ TEST(MeshEstimate, KeysGoAroundWhereAttentionAllowsIt) {
   Cost gather = estimate(model, "cp=4");
   EXPECT_EQ(keyExchangeName(gather.keys), "cp-gather");
   EXPECT_LT(ring.seconds[Part::Context], gather.seconds[Part::Context]);
+}
+
+// Where no kernel takes queries that begin anywhere, ranks that gather keys or
+// send them around have scores in memory.
+TEST(MeshEstimate, AttentionInPartsHasScoresInMemory) {
+  Model model = smallModel(4, 1024);
+  for (Unit &unit : llvm::MutableArrayRef(model.units).drop_back()) {
+    unit.scores = 8 * 1024. * 1024.;
+    unit.scoreFlops = 2 * unit.attentionFlops;
+  }
+  model.keyHeads = 1; // too few for cp-heads
+  Model whole = model;
+  whole.attention = AttentionKernel::Whole;
+  EXPECT_EQ(estimate(whole, "tp=2").total(), estimate(model, "tp=2").total());
+  Cost kernel = estimate(model, "cp=2"), parts = estimate(whole, "cp=2");
+  EXPECT_GT(parts.seconds[Part::Products], kernel.seconds[Part::Products]);
+  EXPECT_GT(parts.seconds[Part::Elements], kernel.seconds[Part::Elements]);
+  EXPECT_GT(parts.memory.transient, kernel.memory.transient);
+  EXPECT_EQ(estimate(whole, "cp=2,fused-attention").total(), kernel.total());
+  // An exchange for heads leaves all positions to a rank.
+  whole.keyHeads = 8;
+  EXPECT_EQ(keyExchangeName(estimate(whole, "cp=2").keys), "cp-heads");
+  whole.attention = AttentionKernel::None;
+  EXPECT_GT(estimate(whole, "dp=2").seconds[Part::Elements],
+            estimate(model, "dp=2").seconds[Part::Elements]);
+}
+
+// Few tokens do not make sums of gradients any shorter.
+TEST(MeshEstimate, GradientsOfWeightsAreReadAndWritten) {
+  Model model = smallModel(4, 1024);
+  Cluster cluster = Cluster::ofA100();
+  double seconds = double(model.sequences) * 2 * model.gradientBytes *
+                   model.parameters() / cluster.memoryBandwidth;
+  Cost cost = estimate(model, "dp=8"), divided = estimate(model, "dp=1,cp=8");
+  EXPECT_GT(divided.seconds[Part::Products], cost.seconds[Part::Products]);
+  EXPECT_GT(divided.seconds[Part::Products], seconds);
 }
 
 } // namespace
