@@ -63,6 +63,7 @@ private:
   bool isInParts(KeyExchange keys) const;
   AttentionSeconds kernelSeconds() const;
   AttentionSeconds partsSeconds(KeyExchange keys) const;
+  double mergeSeconds() const;
   void addExchange(AttentionSeconds &attention) const;
   AttentionSeconds attentionBy(KeyExchange keys) const;
   AttentionSeconds cheapestAttention() const;
@@ -178,6 +179,14 @@ AttentionSeconds UnitModel::partsSeconds(KeyExchange keys) const {
   return attention;
 }
 
+/// Each step of a ring but the first adds to what is in memory in f32: to the
+/// result, or backward to the gradient of queries.
+double UnitModel::mergeSeconds() const {
+  double result = share * (unit.headBytes - unit.keyBytes) / 2 / t;
+  double widened = result * 4 / model.weightBytes;
+  return double(plan.cp - 1) * 3 * widened / cluster.memoryBandwidth;
+}
+
 /// Keys and values go around a ring beside attention, are gathered before it,
 /// or positions are exchanged for heads. Where key heads are fewer than ranks
 /// of tp, groups of ranks have copies.
@@ -217,6 +226,10 @@ AttentionSeconds UnitModel::attentionBy(KeyExchange keys) const {
   AttentionSeconds attention =
       isInParts(keys) ? partsSeconds(keys) : kernelSeconds();
   attention.keys = keys;
+  if (plan.cp > 1 && keys == KeyExchange::Ring) {
+    attention.forward[Part::Elements] += mergeSeconds();
+    attention.backward[Part::Elements] += mergeSeconds();
+  }
   if (plan.cp > 1 && unit.keyBytes > 0)
     addExchange(attention);
   return attention;
