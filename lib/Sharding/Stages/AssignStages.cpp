@@ -193,6 +193,23 @@ static SmallVector<size_t> balance(func::FuncOp func, const CutValues &found,
   return chosen;
 }
 
+/// Leaves out places that hand on several times what most do, as logits, if
+/// enough are left: what a stage hands on is sent and kept.
+static void dropWide(CutValues &found, size_t needed) {
+  if (found.cuts.empty())
+    return;
+  SmallVector<int64_t> bytes;
+  for (const CutValue &cut : found.cuts)
+    bytes.push_back(byteSize(cut.value.getType()));
+  llvm::sort(bytes);
+  int64_t most = 4 * bytes[bytes.size() / 2];
+  auto isWide = [&](const CutValue &cut) {
+    return byteSize(cut.value.getType()) > most;
+  };
+  if (found.cuts.size() - llvm::count_if(found.cuts, isWide) >= needed)
+    llvm::erase_if(found.cuts, isWide);
+}
+
 /// Those that the user has named, or else these.
 FailureOr<SmallVector<size_t>>
 DistAssignStages::choose(func::FuncOp func, const Origins &origins,
@@ -247,6 +264,8 @@ LogicalResult DistAssignStages::cut(func::FuncOp func,
   int64_t chunks = shape.chunks();
   if (int64_t(found.cuts.size()) < chunks - 1)
     return reportFewCuts(func, found, misfit, shape);
+  if (cuts.empty())
+    dropWide(found, size_t(chunks - 1));
   FailureOr<SmallVector<size_t>> chosen =
       choose(func, origins, found, shape, target);
   if (failed(chosen))
