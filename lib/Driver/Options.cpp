@@ -2,6 +2,7 @@
 
 #include "hone/Driver/Options.h"
 
+#include "hone/Analysis/Cost/TargetDescription.h"
 #include "hone/Support/NearestName.h"
 #include "hone/Support/ParseFile.h"
 #include "hone/Target/GPU/DeviceCode.h"
@@ -58,6 +59,13 @@ static Error setArch(StringRef value, Options &options) {
   if (cpu)
     options.cpu = std::move(*cpu);
   return cpu.takeError();
+}
+
+static Error setDevice(StringRef value, Options &options) {
+  if (!findDevice(value))
+    return wrongValue(value, "a GPU, as " + listDevices(value));
+  options.device = value.str();
+  return Error::success();
 }
 
 static Error setCluster(StringRef value, Options &options) {
@@ -190,7 +198,12 @@ static std::vector<OptionRow> makeRows() {
        setOutput},
       {"--target", "cpu", "machine to compile for: cpu or cuda", setTarget},
       {"--arch", "CPU",
-       "native (default), x86-64-v3, x86-64-v4, znver4, sm_90, ...", setArch}};
+       "native (default), x86-64-v3, x86-64-v4, znver4, sm_90, ...", setArch},
+      {"--device", "NAME",
+       "GPU that memory and times are planned for, as H100 or RTX 4090; also "
+       "gives --arch (default: A100 of sm_80, H200 of sm_90, B200 "
+       "of sm_100)",
+       setDevice}};
   addPipelineOptions(rows);
   std::vector<OptionRow> others = {
       {"--cluster", "FILE",
@@ -383,6 +396,28 @@ static std::optional<int> checkSearch(const llvm::StringMap<std::string> &given,
   return std::nullopt;
 }
 
+static int64_t numberOf(StringRef arch) {
+  return llvm::cantFail(selectDevice(arch)).arch;
+}
+
+/// A named GPU gives the architecture, or has to run what was named.
+static std::optional<int>
+completeDevice(const llvm::StringMap<std::string> &given, Options &options) {
+  if (options.device.empty())
+    return std::nullopt;
+  if (!options.isCuda)
+    return usageError("--device: is '" + options.device +
+                      "', expected --target=cuda with it");
+  StringRef arch = findDevice(options.device)->arch;
+  if (!given.count("--arch"))
+    options.cudaArch = arch.str();
+  else if (!options.cudaArch.empty() &&
+           numberOf(options.cudaArch) > numberOf(arch))
+    return usageError("--arch: is '" + options.cudaArch + "', expected " +
+                      arch + " or older for --device=" + options.device);
+  return std::nullopt;
+}
+
 /// What options say together: 2 after one line if they contradict each other.
 static std::optional<int>
 completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
@@ -403,8 +438,11 @@ completeOptions(const llvm::StringMap<std::string> &given, Options &options) {
     return usageError("-o: is '-', expected a file for a binary");
   if (options.output.empty())
     options.output = "-";
-  if (!given.count("--target") && !options.cudaArch.empty())
+  if (!given.count("--target") &&
+      (!options.cudaArch.empty() || !options.device.empty()))
     options.isCuda = true; // only a GPU is called so
+  if (std::optional<int> code = completeDevice(given, options))
+    return code;
   if (std::optional<int> code = completePhases(given, options))
     return code;
   if (options.isCuda && options.pipeline.exact)

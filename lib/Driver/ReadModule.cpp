@@ -91,6 +91,8 @@ Error Compilation::readModule() {
   // What the binary says about itself (--info).
   mlir::Builder builder(&context);
   (*module)->setAttr(attr::target, builder.getStringAttr(target()));
+  if (!options.device.empty()) // text may name one from before
+    (*module)->setAttr(deviceAttr, builder.getStringAttr(options.device));
   (*module)->setAttr("hone.compiler",
                      builder.getStringAttr("honec " HONE_VERSION));
   timer.lap("read");

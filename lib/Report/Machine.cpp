@@ -67,10 +67,9 @@ MachineModel hone::report::modelMachine(const CpuTarget &cpu) {
 
 MachineModel hone::report::modelDevice(const TargetDescription &target) {
   MachineModel machine;
-  machine.device = &target.device();
+  machine.device = target.device();
   machine.memoryBytes = machine.device->memoryBytes;
-  // The driver's context, libraries and their workspaces.
-  machine.besideArena = 2.0 * (1 << 30);
+  machine.besideArena = assumedLibraryBytes;
   return machine;
 }
 

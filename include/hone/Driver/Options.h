@@ -31,6 +31,7 @@ struct Options {
   hone::CpuTarget cpu;
   bool isCuda = false;
   std::string cudaArch;  ///< "sm_90"; "": any
+  std::string device;    ///< "H100"; "": the one that is assumed for cudaArch
   bool emulates = false; ///< the executable brings an emulated GPU
   /// It brings the emulator's code of its kernels, to compare a GPU with.
   bool bringsHostKernels = false;

@@ -13,7 +13,7 @@ namespace hone::report {
 /// The assumed machine: what an estimate divides by.
 struct MachineModel {
   /// A GPU, at whose rates the compiler decides: then the rest is not set.
-  const hone::DeviceFigures *device = nullptr;
+  std::optional<hone::DeviceFigures> device;
   int64_t cores = 1;
   double gigahertz = 0;
   int64_t flopsPerCycle = 0; ///< per core, fp32, multiply and add

@@ -1,6 +1,7 @@
 //===- Cluster.cpp - The machines that a job runs on ----------------------===//
 
 #include "hone/Analysis/Cost/Cluster.h"
+#include "hone/Analysis/Cost/TargetDescription.h"
 #include "hone/Support/Json.h"
 
 #include "base/DataSheet.h"
@@ -15,8 +16,9 @@ namespace json = llvm::json;
 // Peak and memory: NVIDIA's data sheet, 1.7 of its 2.039 TB/s as in
 // TargetDescription.
 Cluster Cluster::ofA100() {
-  return {dist::Network::ofGpus(),
-          honert::findDataSheet("A100-SXM4-80GB")->narrow, 0.695, 80e9, 1.7e12};
+  constexpr honert::DataSheet sheet = *honert::findDataSheet("A100-SXM4-80GB");
+  return {dist::Network::ofGpus(), sheet.narrow, 0.695,
+          sheet.gib * (1 << 30) - assumedLibraryBytes, 1.7e12};
 }
 
 static Error wrong(const llvm::Twine &name, const json::Value &seen,

@@ -6,6 +6,8 @@
 #include "base/DataSheet.h"
 #include "base/ProductEpilogue.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -39,10 +41,74 @@ static constexpr DeviceFigures devices[] = {
 static const DeviceFigures &hopper() { return devices[1]; }
 
 const DeviceFigures &TargetDescription::device() const {
+  if (namedDevice)
+    return *namedDevice;
   for (const DeviceFigures &figures : devices)
     if (figures.arch == arch)
       return figures;
   return hopper();
+}
+
+/// The table's device whose shares one of architecture `arch` reaches.
+static const DeviceFigures &relativeOf(int arch) {
+  return arch < 90 ? devices[0] : arch < 100 ? devices[1] : devices[2];
+}
+
+/// "sm_86", in static memory.
+static StringRef nameOfArch(int arch) {
+  switch (arch) {
+  case 80:
+    return "sm_80";
+  case 86:
+    return "sm_86";
+  case 89:
+    return "sm_89";
+  case 90:
+    return "sm_90";
+  case 100:
+    return "sm_100";
+  case 103:
+    return "sm_103";
+  default:
+    return "sm_120";
+  }
+}
+
+std::optional<DeviceFigures> hone::findDevice(StringRef name) {
+  std::optional<honert::DataSheet> sheet =
+      honert::findDataSheet({name.data(), name.size()});
+  if (!sheet)
+    return std::nullopt;
+  const DeviceFigures &like = relativeOf(sheet->arch);
+  if (like.narrowPeak == sheet->narrow && like.bytesPeak == sheet->bandwidth &&
+      like.memoryBytes == sheet->gib * gib)
+    return like;
+  double narrow = sheet->narrow / like.narrowPeak;
+  double bytes = sheet->bandwidth / like.bytesPeak;
+  // Of f32 the table says what is reached; where a sheet does not say its peak,
+  // it grows as products do.
+  double wide = sheet->f32 > 0 ? sheet->f32 * 0.75 : like.wide * narrow;
+  double maps = sheet->f32 > 0 ? sheet->f32 * 0.45 : like.maps * narrow;
+  return DeviceFigures{nameOfArch(sheet->arch),
+                       name,
+                       sheet->narrow,
+                       like.narrow * narrow,
+                       wide,
+                       maps,
+                       sheet->bandwidth,
+                       like.bytes * bytes,
+                       sheet->gib * gib};
+}
+
+std::string hone::listDevices(StringRef name) {
+  SmallVector<std::string> models, all;
+  for (const honert::DataSheet &sheet : honert::dataSheets) {
+    StringRef model(sheet.model.data(), sheet.model.size());
+    all.push_back(model.str());
+    if (!name.empty() && model.contains_insensitive(name))
+      models.push_back(model.str());
+  }
+  return llvm::join(models.empty() ? all : models, ", ");
 }
 
 bool TargetDescription::hasFusedAttention(Operation *op) const {
@@ -191,5 +257,13 @@ FailureOr<TargetDescription> hone::getTarget(ModuleOp module) {
   else if (kind != "cpu")
     return module.emitError(attr::target)
            << " is '" << name.getValue() << "', expected 'cpu' or 'cuda'";
+  auto device = module->getAttrOfType<StringAttr>(deviceAttr);
+  if (!device || target.kind == TargetKind::CPU)
+    return target;
+  target.namedDevice = findDevice(device.getValue());
+  if (!target.namedDevice)
+    return module.emitError(deviceAttr)
+           << " is '" << device.getValue() << "', expected a GPU of the data "
+           << "sheets: " << listDevices(device.getValue());
   return target;
 }

@@ -40,6 +40,15 @@ struct Epilogues {
   int64_t alignment = 1; ///< rows of an activation are multiples of this
 };
 
+/// What a GPU's context, its libraries' code and their workspaces take of its
+/// memory, beside the arena: an assumption. (Of an H200, cuBLASLt's workspace
+/// is 32 MiB of it; contexts and loaded code differ by driver.)
+constexpr double assumedLibraryBytes = 2.0 * (1 << 30);
+
+/// On the module: the GPU by its name in the data sheets, where the user named
+/// one.
+constexpr llvm::StringLiteral deviceAttr = "hone.device";
+
 /// What one kernel over rows can hold.
 struct RowLimits {
   size_t columnSums;  ///< sums over rows that accumulate beside each other
@@ -51,14 +60,14 @@ struct RowLimits {
 
 /// What one GPU can do and what libraries reach on it: published rates, or
 /// those that were measured (docs/benchmarks/gpu). FLOP and bytes are per
-/// second.
+/// second. Strings belong to the data sheets or to the context.
 struct DeviceFigures {
-  llvm::StringLiteral arch, name;
+  llvm::StringRef arch, name;
   double narrowPeak, narrow; ///< products of 16-bit types, FLOP
   double wide;               ///< products of f32 without its low bits dropped
   double maps;               ///< operations on elements
   double bytesPeak, bytes;   ///< memory
-  double memoryBytes;        ///< its size
+  double memoryBytes;        ///< its size by the data sheet
   bool isMeasured = false;   ///< what is reached in 16-bit products and memory
 };
 
@@ -67,6 +76,7 @@ struct TargetDescription {
   bool hasEpilogues = true;   ///< false: the library only multiplies
   bool hasNarrowUnits = true; ///< products of 16-bit types are faster
   std::string arch;           ///< "znver4", "sm_90", ...; empty: generic
+  std::optional<DeviceFigures> namedDevice; ///< of deviceAttr
 
   /// Whether it computes the attention op `op` as one kernel or call: a CPU
   /// any, a GPU what hone-plan-attention marked.
@@ -87,8 +97,8 @@ struct TargetDescription {
   /// the row are reduced too.
   int64_t partialChunks(int64_t cols, int64_t sums,
                         bool hasRowReductions) const;
-  /// CUDA: the device of `arch`, or the one of sm_90 for an architecture that
-  /// the table lacks.
+  /// CUDA: the named device; else that of `arch`, or the one of sm_90 for an
+  /// architecture that the table lacks.
   const DeviceFigures &device() const;
   /// Library epilogues of products of `operand`s whose result is of `result`s.
   Epilogues epilogues(mlir::Type operand, mlir::Type result) const;
@@ -98,6 +108,15 @@ struct TargetDescription {
   /// because rows of one of them have `size` elements, no multiple of that.
   double misalignment(mlir::Type element, int64_t size) const;
 };
+
+/// The figures of the GPU that the data sheets, or its driver, call `name`: its
+/// peaks, of which it reaches the shares of the table's device of its
+/// architecture, or of the one before. None where no sheet has it.
+std::optional<DeviceFigures> findDevice(llvm::StringRef name);
+
+/// Models of the data sheets whose names have the word `name`, all where none
+/// has, for a message.
+std::string listDevices(llvm::StringRef name);
 
 /// The target that `module` names. An unknown one is an error at the module.
 mlir::FailureOr<TargetDescription> getTarget(mlir::ModuleOp module);
