@@ -60,6 +60,11 @@ public:
 
   llvm::Error run();
 
+  /// Plans, without a word, to see how much it takes and how long: of a
+  /// compilation with other options than the user's. None where that fails for
+  /// another reason than too small a budget.
+  std::optional<report::TriedPlan> tryPlan();
+
 private:
   bool runs(Phase phase) const {
     return phaseOf(options.pipeline.from) <= phase &&
@@ -86,6 +91,10 @@ private:
   int64_t microBatches();
   llvm::Error readCluster();
   report::MachineModel assumedMachine() const;
+  report::MachineModel machineOfRank(bool hasRanks) const;
+  report::Summary summarizeProgram(plan::ProgramOp program,
+                                   const report::MachineModel &machine);
+  void warnOfRoom(llvm::ArrayRef<plan::ProgramOp> programs) const;
   llvm::Expected<std::vector<plan::ProgramOp>> getPrograms();
   std::vector<std::string> sourceFolders() const;
   llvm::Error planStages(llvm::ArrayRef<plan::ProgramOp> programs);
@@ -95,6 +104,11 @@ private:
   llvm::Error plan();
   llvm::Error emit(OutputFile &output);
   llvm::Error emitLowered(OutputFile &output);
+
+  // Plans with other options (TryToFit.cpp).
+  llvm::Error planTrial();
+  std::vector<report::TriedPlan> tryToFit(const report::Summary &summary,
+                                          int64_t room) const;
 
   // Plans for many ranks (SearchMesh.cpp).
   llvm::Error searchMesh();
@@ -119,6 +133,7 @@ private:
   std::optional<LibraryRoofline> limit; // of a GPU's step, for a dry run
   std::optional<Cluster> cluster;       // where a file describes one
   double modelFlops = 0;                // of a step of all ranks
+  bool isTrial = false; // nothing is said: another one speaks of it
 };
 
 /// Diagnostics have been printed; only the exit code is left to say.

@@ -9,6 +9,7 @@
 #include "hone/Analysis/Pipeline/Text.h"
 #include "hone/Pipelines/Plugins.h"
 #include "hone/Report/DryRun.h"
+#include "hone/Support/ByteSize.h"
 #include "hone/Target/CPU/MachineCode.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -38,6 +39,45 @@ MachineModel Compilation::assumedMachine() const {
                         : modelMachine(options.cpu);
 }
 
+/// The machine that a rank of the program is estimated on.
+MachineModel Compilation::machineOfRank(bool hasRanks) const {
+  MachineModel machine = assumedMachine();
+  if (cluster)
+    useCluster(machine, *cluster, options.cluster);
+  else if (hasRanks && !options.isCuda)
+    machine.memoryBytes = 0; // ranks may share a machine
+  return machine;
+}
+
+Summary Compilation::summarizeProgram(plan::ProgramOp program,
+                                      const MachineModel &machine) {
+  TargetDescription target = *getTarget(*module);
+  target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
+  Summary summary = summarize(program, microBatches(), target);
+  summary.modelFlops = modelFlops;
+  return summary;
+}
+
+/// A GPU may be larger than the one that is assumed, so this is no error; the
+/// program says at its start what it lacks.
+void Compilation::warnOfRoom(llvm::ArrayRef<plan::ProgramOp> programs) const {
+  MachineModel machine = machineOfRank(/*hasRanks=*/true);
+  std::optional<int64_t> room = machine.arenaRoom();
+  if (!room || !machine.device)
+    return;
+  int64_t most = 0;
+  for (plan::ProgramOp program : programs)
+    most = std::max(most, int64_t(program.getArena()));
+  if (most > *room)
+    llvm::errs() << "warning: " << input << ": needs an arena of "
+                 << formatBytes(most) << ", and "
+                 << (cluster ? options.cluster
+                             : "a " + machine.device->name.str())
+                 << " has " << formatBytes(*room)
+                 << " for it: --dry-run says what fits, --device names another "
+                    "GPU\n";
+}
+
 /// Reads the description of a cluster; passes find its network at the module.
 Error Compilation::readCluster() {
   auto file = llvm::MemoryBuffer::getFile(options.cluster);
@@ -58,6 +98,8 @@ Error Compilation::runPasses(
   std::string phase = name.str();
   // Remarks are for the report.
   mlir::ScopedDiagnosticHandler remarks(&context, [&](auto &diagnostic) {
+    if (isTrial)
+      return mlir::success();
     if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
       return mlir::failure();
     explanations.push_back(
@@ -210,18 +252,10 @@ Error Compilation::planStages(llvm::ArrayRef<plan::ProgramOp> programs) {
       pipeline::readStageSchedule(*module);
   if (failed(schedule))
     return alreadyPrinted();
-  TargetDescription target = *getTarget(*module);
-  MachineModel machine = assumedMachine();
-  target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
-  if (cluster)
-    useCluster(machine, *cluster, options.cluster);
-  else if (!options.isCuda)
-    machine.memoryBytes = 0; // ranks may share a machine
+  MachineModel machine = machineOfRank(/*hasRanks=*/true);
   std::vector<Summary> stages;
-  for (plan::ProgramOp program : programs) {
-    stages.push_back(summarize(program, microBatches(), target));
-    stages.back().modelFlops = modelFlops;
-  }
+  for (plan::ProgramOp program : programs)
+    stages.push_back(summarizeProgram(program, machine));
   PipelineSummary step =
       summarizePipeline(programs, stages, *schedule, machine);
   if (options.dryRun)
@@ -243,20 +277,18 @@ Error Compilation::plan() {
   llvm::Expected<std::vector<plan::ProgramOp>> programs = getPrograms();
   if (!programs)
     return programs.takeError();
+  if (options.isCuda && !options.dryRun)
+    warnOfRoom(*programs);
   if (!options.dryRun && options.report.empty() && options.scheduleDump.empty())
     return Error::success();
   if (programs->front().getStage())
     return planStages(*programs);
-  TargetDescription target = *getTarget(*module);
-  MachineModel machine = assumedMachine();
-  target.hasNarrowUnits = options.isCuda || machine.bf16Factor > 1;
-  Summary summary = summarize(programs->front(), microBatches(), target);
+  Summary summary = summarizeProgram(programs->front(), assumedMachine());
+  MachineModel machine = machineOfRank(summary.mesh.has_value());
   summary.limit = limit;
-  summary.modelFlops = modelFlops;
-  if (cluster)
-    useCluster(machine, *cluster, options.cluster);
-  else if (summary.mesh && !options.isCuda)
-    machine.memoryBytes = 0; // ranks may share a machine
+  if (std::optional<int64_t> room = machine.arenaRoom();
+      room && summary.memory.arena > *room)
+    summary.tried = tryToFit(summary, *room);
   for (auto &[bytes, seconds] : summary.memory.curve)
     seconds /= machine.computingSpeed;
   std::optional<JobSummary> job;

@@ -31,14 +31,66 @@ static std::string formatTime(double seconds) {
                       : formatv("{0:F2} s", seconds).str();
 }
 
+/// "127.10 GiB, 9740.00 ms per step", or why not.
+static std::string describeTried(const TriedPlan &plan) {
+  if (plan.fits)
+    return formatv("{0}, {1} per step", formatBytes(plan.bytes),
+                   formatTime(plan.seconds));
+  return formatv("does not fit, takes {0} at least", formatBytes(plan.bytes));
+}
+
+/// With a part of the rows of a package, in as many more micro-batches. Nothing
+/// has planned it: what grows with rows gets a part, and gradients of all
+/// parameters stay between micro-batches. None where 1/16 is too much.
+static std::optional<Advice> adviseFewerRows(const Summary &summary,
+                                             int64_t room) {
+  const MemoryBytes &peak = summary.memory.peak;
+  int64_t ofRows = peak[MemoryCategory::Activations] +
+                   peak[MemoryCategory::Temporaries] +
+                   peak[MemoryCategory::Workspaces];
+  int64_t rest = summary.memory.arena - ofRows;
+  auto parameters = summary.memory.state.find("param");
+  if (summary.microBatches == 1 && parameters != summary.memory.state.end())
+    rest += std::max<int64_t>(0, parameters->second -
+                                     peak[MemoryCategory::Gradients]);
+  for (int64_t parts = 2; parts <= 16; parts *= 2)
+    if (int64_t bytes = rest + ofRows / parts; bytes <= room)
+      return Advice{
+          formatv("--micro-batches={0}", parts * summary.microBatches),
+          formatv("with a package of 1/{0} of the rows, exported anew: about "
+                  "{1}, not planned",
+                  parts, formatBytes(bytes))};
+  return std::nullopt;
+}
+
+/// What was tried, the fastest first, and what was not enough behind it.
+static std::vector<Advice> adviseOfTried(const Summary &summary, int64_t room) {
+  std::vector<TriedPlan> plans = summary.tried;
+  llvm::sort(plans, [](const TriedPlan &a, const TriedPlan &b) {
+    return std::make_tuple(!a.fits, a.seconds, a.bytes, a.flags) <
+           std::make_tuple(!b.fits, b.seconds, b.bytes, b.flags);
+  });
+  std::vector<Advice> advice;
+  for (const TriedPlan &plan : plans)
+    advice.push_back(
+        {plan.flags, plan.isBare && !plan.fits
+                         ? "recomputation alone " + describeTried(plan)
+                         : describeTried(plan)});
+  if (std::optional<Advice> fewer = adviseFewerRows(summary, room))
+    advice.push_back(*fewer);
+  return advice;
+}
+
 std::vector<Advice> hone::report::adviseToFit(const Summary &summary,
                                               const MachineModel &machine) {
   const MemorySummary &memory = summary.memory;
   std::optional<int64_t> room = machine.arenaRoom();
   if (!room || memory.arena <= *room)
     return {};
+  if (!summary.tried.empty())
+    return adviseOfTried(summary, *room);
   return {
-      {formatv("--memory-budget={0}MiB", *room >> 20),
+      {"--memory-budget=" + formatBytesToType(*room),
        formatv("recomputes activations, which are {0} of the {1} at the peak",
                formatBytes(memory.peak[MemoryCategory::Activations]),
                formatBytes(memory.arena))},

@@ -40,6 +40,17 @@ static std::string describeTensors(const LiveTensors &row) {
                  categoryName(row.category), row.name, at(row.location));
 }
 
+/// " of 141.00 GiB (H200 SXM), less 2.00 GiB for context and libraries", which
+/// is assumed.
+static std::string describeRest(const MachineModel &machine) {
+  if (machine.besideArena <= 0)
+    return "";
+  return formatv(" of {0} ({1}), less {2} assumed for context and libraries",
+                 formatBytes(int64_t(machine.memoryBytes)),
+                 machine.device->name,
+                 formatBytes(int64_t(machine.besideArena)));
+}
+
 /// Whether the arena fits into the machine, and what to type where it does not.
 static void printRoom(llvm::raw_ostream &out, const Summary &summary,
                       const MachineModel &machine) {
@@ -48,10 +59,10 @@ static void printRoom(llvm::raw_ostream &out, const Summary &summary,
     return;
   bool fits = summary.memory.arena <= *room;
   out << formatv("available memory {0}{1}: {2}\n", formatBytes(*room),
-                 machine.besideArena > 0
-                     ? " of " + formatBytes(int64_t(machine.memoryBytes))
-                     : "",
-                 fits ? "fits" : "does not fit");
+                 describeRest(machine),
+                 fits ? "fits"
+                      : "does not fit: takes " +
+                            formatBytes(summary.memory.arena));
   for (const Advice &advice : adviseToFit(summary, machine))
     out << formatv("                 {0}: {1}\n", advice.flag, advice.text);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -39,6 +40,13 @@ def test_a_step_that_does_not_fit(tmp_path) -> None:
         arch: subprocess.run([*command, f"--arch={arch}"], capture_output=True, text=True, check=True).stdout
         for arch in ("sm_80", "sm_90")
     }
-    assert "available memory 78.00 GiB of 80.00 GiB: does not fit\n" in told["sm_80"]
-    assert "--memory-budget=79872MiB: recomputes activations" in told["sm_80"]
-    assert "available memory 139.00 GiB of 141.00 GiB: does not fit\n" in told["sm_90"]
+    for arch, room in (
+        ("sm_80", "78.00 GiB of 80.00 GiB (A100 SXM 80 GB)"),
+        ("sm_90", "139.00 GiB of 141.00 GiB (H200 SXM)"),
+    ):
+        line = f"available memory {room}, less 2.00 GiB assumed for context and libraries: does not fit: takes "
+        assert line in told[arch]
+    assert "--memory-budget=78.00GiB: recomputation alone does not fit, takes" in told["sm_80"]
+    for arch, mesh in (("sm_80", "fs=4"), ("sm_90", "fs=2")):  # the smallest that is enough
+        assert re.search(rf"--mesh={mesh}: [0-9.]+ GiB, [0-9.]+ ms per step\n", told[arch])
+        assert "--moments" not in told[arch]  # SGD has none

@@ -79,6 +79,16 @@ struct MemorySummary {
   std::vector<std::pair<std::string, int64_t>> categories() const;
 };
 
+/// The same program planned with other options, because this one does not fit.
+struct TriedPlan {
+  std::string flags;   ///< as they are typed, besides those that were given
+  bool fits = false;   ///< the arena is within the room
+  int64_t bytes = 0;   ///< of the arena, or the least that one could have
+  double seconds = 0;  ///< of a step, where it fits
+  bool isBare = false; ///< only a budget: recomputation alone
+  bool needsBudget = false; ///< it recomputes
+};
+
 struct Summary {
   std::string model;
   std::string precision; ///< "bf16"; "": as the model is
@@ -91,6 +101,7 @@ struct Summary {
   std::string experts; ///< how rows get to experts along ep; "": without it
   std::optional<int64_t> stage; ///< of a pipeline
   std::vector<StageMessages> messages;
+  std::vector<TriedPlan> tried; ///< where it does not fit, and others were
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 

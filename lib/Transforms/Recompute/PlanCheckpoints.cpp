@@ -98,6 +98,8 @@ LogicalResult PlanCheckpoints::read(Program &program,
 
 LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
   int64_t needed = program.persistent + std::max(least, program.others);
+  getOperation()->setAttr(smallestBudgetAttr,
+                          Builder(&getContext()).getI64IntegerAttr(needed));
   auto stage = getOperation()->getAttrOfType<IntegerAttr>(dist::stageAttr);
   InFlightDiagnostic error = getOperation().emitError();
   if (stage)

@@ -14,6 +14,10 @@
 
 namespace hone {
 
+/// On a module whose budget was too small: the bytes of the smallest one that
+/// hone-plan-checkpoints found.
+constexpr llvm::StringLiteral smallestBudgetAttr = "hone.smallest_budget";
+
 constexpr llvm::StringLiteral checkpointPolicies[] = {"auto", "none", "full",
                                                       "sqrt"};
 /// The same, for messages.

@@ -75,10 +75,12 @@ Status Device::noRoom(int64_t bytes, const char *what) const {
   size_t free = 0, total = 0;
   HONERT_TRY(
       check(driver.cuMemGetInfo_v2(&free, &total), "the memory of the GPU"));
-  return Status::error(format(
-      "%s needs %s; GPU %s has %s free of %s", what, formatBytes(bytes).c_str(),
-      deviceName.c_str(), formatBytes(static_cast<int64_t>(free)).c_str(),
-      formatBytes(static_cast<int64_t>(total)).c_str()));
+  return Status::error(
+      format("%s needs %s; GPU %s has %s free of %s; compile with a smaller "
+             "--memory-budget, which honec --dry-run --device=NAME finds",
+             what, formatBytes(bytes).c_str(), deviceName.c_str(),
+             formatBytes(static_cast<int64_t>(free)).c_str(),
+             formatBytes(static_cast<int64_t>(total)).c_str()));
 }
 
 Status Device::synchronize(const std::string &what) const {

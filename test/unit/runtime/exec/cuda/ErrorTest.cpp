@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"little_memory",
                 [](fake::State &state) { state.settings.memoryBytes = 5000; },
                 "the arena needs 19.62 KiB; GPU emulated GPU has 4.88 KiB free "
-                "of 4.88 KiB"}),
+                "of 4.88 KiB; compile with a smaller --memory-budget, which "
+                "honec --dry-run --device=NAME finds"}),
     [](const auto &info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -95,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "fail)"},
         Mistake{"slots_of_inputs", failing("cuMemAlloc_v2", 2, 2),
                 "the copy of the inputs needs 1.12 KiB; GPU emulated GPU has "
-                "64.00 GiB free of 64.00 GiB"},
+                "64.00 GiB free of 64.00 GiB; compile with a smaller "
+                "--memory-budget, which honec --dry-run --device=NAME finds"},
         Mistake{"pinned_memory", failing("cuMemAllocHost_v2", 1, 2),
                 "pinned memory of 1.50 KiB cannot be allocated: "
                 "CUDA_ERROR_OUT_OF_MEMORY (as told to fail)"},
@@ -198,7 +200,8 @@ TEST_F(CudaLibrary, lacks_a_function) {
 TEST_F(CudaLibrary, has_no_memory_for_its_workspace) {
   fake().settings.memoryBytes = 5000;
   expectLine("the library workspace needs 32.00 MiB; GPU emulated GPU has 904 "
-             "B free of 4.88 KiB");
+             "B free of 4.88 KiB; compile with a smaller --memory-budget, "
+             "which honec --dry-run --device=NAME finds");
 }
 
 //===----------------------------------------------------------------------===//

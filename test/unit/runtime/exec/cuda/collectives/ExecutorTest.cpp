@@ -379,7 +379,8 @@ TEST_F(NcclErrors, a_rank_without_memory) {
             }),
             (Lines{"rank 1 has failed",
                    "the arena needs 320 B; GPU emulated GPU has 64 B free of "
-                   "64 B"}));
+                   "64 B; compile with a smaller --memory-budget, which honec "
+                   "--dry-run --device=NAME finds"}));
 }
 
 /// Whichever of its memory it is: the other rank does not wait in NCCL.
