@@ -108,10 +108,11 @@ class Counts:
     instructions: int = 0
     half_rate: int = 0
     special: int = 0
+    loaded: int = 0  # of the bytes that it moves
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.moved + other.moved, max(self.widest, other.widest), self.instructions + other.instructions,
-                      self.half_rate + other.half_rate, self.special + other.special)
+                      self.half_rate + other.half_rate, self.special + other.special, self.loaded + other.loaded)
 
     @property
     def slots(self) -> int:
@@ -218,6 +219,7 @@ class Graph:
             for each in self.blocks[block].instructions:
                 moved = each.access if each.follow(dependent) else 0
                 counts.moved += moved
+                counts.loaded += moved if each.name not in WITHOUT_RESULT else 0
                 counts.widest = max(counts.widest, moved)
                 counts.instructions += 1
                 counts.half_rate += each.name in HALF_RATE
@@ -259,7 +261,8 @@ class Graph:
                         best[follower] = found
         return max((best[end] for end in ends if end in best), key=lambda counts: counts.rank, default=Counts())
 
-    def count(self) -> Counts:
+    def find_stretches(self) -> list[Counts]:
+        """Of the widest accesses, in the order of their headers."""
         loops = self.find_loops()
         moving = {header for header, (body, _) in loops.items() if any(self.blocks[each].counts.moved for each in body)}
         stretches = [self.count_path(header, latches, body) for header, (body, latches) in loops.items()
@@ -268,7 +271,10 @@ class Graph:
             exits = [block for block in self.order if self.blocks[block].instructions[-1].name == "EXIT"]
             stretches = [self.count_path(0, exits, set(self.order))]
         widest = max(stretch.widest for stretch in stretches)
-        return max((each for each in stretches if each.widest == widest), key=lambda counts: counts.slots_per_16)
+        return [each for each in stretches if each.widest == widest]
+
+    def count(self) -> Counts:
+        return max(self.find_stretches(), key=lambda counts: counts.slots_per_16)
 
 
 def count_kernels(text: str) -> dict[str, Counts]:
