@@ -37,6 +37,7 @@ KERNELS = ("hone-kernel-tests", *PROGRAMS)
 DEVICE = ("hone-kernel-tests",)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
 CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Graph.cpp"
+BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
 RANKS_MEET = ("honert-tests",)
 UNFUSED_TESTS = ("Transforms/Fuse/decompose-attention", "fuzz/decompose-attention.test")
 FP8, SCALES = "runtime/lib/base/Fp8.h", "runtime/lib/base/ScaleLayout.h"
@@ -393,6 +394,10 @@ BUGS = [
         "intermediate(key.dims, rowMajor(key.dims), io)", CUDNN),
     Bug("cudnn-workspace-over-scratch", "runtime/lib/exec/cuda/attention/Plan.cpp",
         "pointer(workspace + static_cast<CUdeviceptr>(scratchBytes))", "pointer(workspace)", CUDNN),
+    Bug("branch-operands-written", "runtime/lib/program/Accesses.cpp", " || overlap(reads, other.writes);", ";", BRANCHES),
+    Bug("branch-result-read-early", "runtime/lib/program/Accesses.cpp", "overlap(writes, other.reads) || ", "", BRANCHES),
+    Bug("branch-without-join", "runtime/lib/exec/cuda/Branches.cpp", "return product == BranchPlan::never",
+        "return product != BranchPlan::never", BRANCHES),
     Bug("cudnn-same-offset", "runtime/lib/exec/cuda/attention/Plan.cpp", "operands[i] + sizeof(int64_t)", "operands[i]", CUDNN),
     # Memory of a run.
     Bug("runtime-batch-in-new-memory", "runtime/lib/io/data/Batches.cpp", "  int64_t read[most];",

@@ -54,7 +54,8 @@ private:
   FailureOr<GridKernel> kernelOf(LaunchOp launch, StringRef stage,
                                  bool takesArena, Emitter emitter);
   SmallVector<Value> gridOperands(GridKernel kernel);
-  void describeWrites(LaunchOp launch);
+  void describeTensors(StringRef call, ArrayRef<Value> buffers);
+  void describeAccesses(LaunchOp launch);
   void promise(gpu::GPUFuncOp func, LaunchOp launch);
   std::string nameFor(LaunchOp launch, StringRef stage);
 
@@ -155,20 +156,26 @@ SmallVector<Value> DeviceLowering::gridOperands(GridKernel kernel) {
           writer.integer(kernel.threads)};
 }
 
-/// All that the kernels of a launch write: which of them writes what, a
-/// comparison of each with its emulation need not know.
-void DeviceLowering::describeWrites(LaunchOp launch) {
+void DeviceLowering::describeTensors(StringRef call, ArrayRef<Value> buffers) {
   SmallVector<int64_t> tensors;
-  for (ValueRange buffers :
-       {ValueRange(launch.getOutputs()), ValueRange(launch.getScratch())})
-    for (Value buffer : buffers) {
-      auto type = cast<MemRefType>(buffer.getType());
-      Type element = type.getElementType();
-      tensors.append({abi::dtype(element), arenaOffset(buffer),
-                      extentBytes(type) / elementByteWidth(element)});
-    }
-  writer.call("honert_device_writes",
+  for (Value buffer : buffers) {
+    auto type = cast<MemRefType>(buffer.getType());
+    Type element = type.getElementType();
+    tensors.append({abi::dtype(element), arenaOffset(buffer),
+                    extentBytes(type) / elementByteWidth(element)});
+  }
+  writer.call(call,
               {writer.integer(tensors.size() / 3), writer.array(tensors)});
+}
+
+/// All that the kernels of a launch read and write: which of them touches what,
+/// a comparison of each with its emulation need not know.
+void DeviceLowering::describeAccesses(LaunchOp launch) {
+  SmallVector<Value> written(launch.getOutputs());
+  llvm::append_range(written, launch.getScratch());
+  describeTensors("honert_device_writes", written);
+  describeTensors("honert_device_reads",
+                  SmallVector<Value>(launch.getInputs()));
 }
 
 /// A kernel with a table has the places of tensors in its code, so that it
@@ -207,7 +214,7 @@ LogicalResult DeviceLowering::describeKernel(LaunchOp launch, StringRef stage,
   else
     llvm::append_range(operands, offsetOperands(launch));
   writer.call("honert_device_launch", operands);
-  describeWrites(launch);
+  describeAccesses(launch);
   return success();
 }
 

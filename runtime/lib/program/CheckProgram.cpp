@@ -248,13 +248,20 @@ static Status checkDeviceLaunch(const char *name, const DeviceLaunch &launch,
     if (!bounds.contains(placeOf(offset), 0))
       return broken(format("launch %s has a buffer at %lld, outside the arena",
                            name, static_cast<long long>(offset)));
-  for (const WrittenTensor &written : launch.writes)
-    if (!bounds.contains(written.offset, written.count, written.dtype))
-      return broken(format("launch %s writes %lld elements of %s at %lld, "
-                           "outside the arena",
-                           name, static_cast<long long>(written.count),
-                           honert::name(written.dtype),
-                           static_cast<long long>(written.offset)));
+  auto check = [&](const ArenaTensor &tensor, const char *does) {
+    if (bounds.contains(tensor.offset, tensor.count, tensor.dtype))
+      return Status();
+    return broken(format("launch %s %s %lld elements of %s at %lld, outside "
+                         "the arena",
+                         name, does, static_cast<long long>(tensor.count),
+                         honert::name(tensor.dtype),
+                         static_cast<long long>(tensor.offset)));
+  };
+  for (const ArenaTensor &tensor : launch.writes)
+    HONERT_TRY(check(tensor, "writes"));
+  if (launch.reads)
+    for (const ArenaTensor &tensor : *launch.reads)
+      HONERT_TRY(check(tensor, "reads"));
   return Status();
 }
 

@@ -381,17 +381,28 @@ void honert_device_launch(honert_program *program, const char *name,
                       std::vector<int64_t>(offsets, offsets + count)}});
 }
 
-void honert_device_writes(honert_program *program, int64_t count,
-                          const int64_t *tensors) {
-  auto *launch = latestLaunch<DeviceLaunch>(program, "honert_device_writes",
-                                            "honert_device_launch");
-  if (!launch)
-    return;
+static std::vector<ArenaTensor>
+readTensors(honert_program *program, int64_t count, const int64_t *tensors) {
+  std::vector<ArenaTensor> list;
   for (const int64_t *tensor = tensors; tensor != tensors + 3 * count;
        tensor += 3)
-    launch->writes.push_back(
-        {read<DType>(program, "element type of a launch", tensor[0]), tensor[1],
-         tensor[2]});
+    list.push_back({read<DType>(program, "element type of a launch", tensor[0]),
+                    tensor[1], tensor[2]});
+  return list;
+}
+
+void honert_device_writes(honert_program *program, int64_t count,
+                          const int64_t *tensors) {
+  if (auto *launch = latestLaunch<DeviceLaunch>(program, "honert_device_writes",
+                                                "honert_device_launch"))
+    launch->writes = readTensors(program, count, tensors);
+}
+
+void honert_device_reads(honert_program *program, int64_t count,
+                         const int64_t *tensors) {
+  if (auto *launch = latestLaunch<DeviceLaunch>(program, "honert_device_reads",
+                                                "honert_device_launch"))
+    launch->reads = readTensors(program, count, tensors);
 }
 
 void honert_matmul_epilogue(honert_program *program, int64_t epilogue,

@@ -21,8 +21,11 @@ struct Visitor {
   void operator()(KernelLaunch &launch) const { all(launch.offsets); }
   void operator()(DeviceLaunch &launch) const {
     all(launch.offsets);
-    for (WrittenTensor &written : launch.writes)
+    for (ArenaTensor &written : launch.writes)
       body(written.offset);
+    if (launch.reads)
+      for (ArenaTensor &read : *launch.reads)
+        body(read.offset);
   }
   void operator()(MatmulLaunch &launch) const {
     each(launch.a, launch.b, launch.c, launch.bias, launch.addend, launch.aux,

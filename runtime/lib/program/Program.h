@@ -87,9 +87,9 @@ struct KernelLaunch {
   std::vector<int64_t> offsets;
 };
 
-/// Elements in the arena that a launch may write, and perhaps some between them
-/// that it leaves as they are.
-struct WrittenTensor {
+/// Elements in the arena that a launch may read or write, and perhaps some
+/// between them that it leaves as they are.
+struct ArenaTensor {
   DType dtype;
   int64_t offset; ///< of the first, in bytes
   int64_t count;  ///< of elements
@@ -103,7 +103,9 @@ struct DeviceLaunch {
   int64_t blocks, threads;
   std::vector<int64_t> offsets; ///< of its parameters in the arena
   /// honert_device_writes; empty: not known.
-  std::vector<WrittenTensor> writes = {};
+  std::vector<ArenaTensor> writes = {};
+  /// honert_device_reads, where it was called.
+  std::optional<std::vector<ArenaTensor>> reads = std::nullopt;
 };
 
 /// Which codes share a scale in a mode that programs may have.

@@ -28,11 +28,12 @@ static Fault startFault() {
   return Fault::none;
 }
 
-/// HONE_FAKE_MISSING_EPILOGUES="164,192", and a fault: for whole programs,
-/// which no test can reach into.
+/// HONE_FAKE_MISSING_EPILOGUES="164,192", HONE_FAKE_EARLY=1, and a fault: for
+/// whole programs, which no test can reach into.
 static State startState() {
   State state;
   state.settings.fault = startFault();
+  state.settings.copiesRunAhead = std::getenv("HONE_FAKE_EARLY");
   const char *numbers = std::getenv("HONE_FAKE_MISSING_EPILOGUES");
   while (numbers && *numbers) {
     char *end = nullptr;

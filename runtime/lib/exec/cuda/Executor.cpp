@@ -169,8 +169,23 @@ Status CudaExecutor::chooseGraphs() {
   return Status();
 }
 
+/// A branch saves what the GPU has idle beside a product; nobody has measured
+/// on one whether that is more than its events cost.
+Status CudaExecutor::startBranches() {
+  if (!isSet("HONE_PARALLEL_BRANCHES") || !workspace.isNeeded)
+    return Status();
+  HONERT_TRY(branches.start(device));
+  for (const Function &function : program.functions)
+    HONERT_TRY(branches.add(function));
+  return branches.count() != 0 ? matmuls.startBeside() : Status();
+}
+
 std::string CudaExecutor::launchNote() const {
   size_t all = program.functions.size();
+  if (branches.isStarted())
+    return format("%zu products run beside other launches "
+                  "(HONE_PARALLEL_BRANCHES)",
+                  branches.count());
   if (functionsWithGraphs == all)
     return "";
   return format("%zu of %zu functions are recorded as graphs, the others are "
@@ -207,6 +222,7 @@ Status CudaExecutor::prepare(int64_t process) {
       HONERT_TRY(bind(function.launches[i], taken[i], bound.launches[i]));
   }
   HONERT_TRY(chooseGraphs());
+  HONERT_TRY(startBranches());
   matmuls.finish();
   return device.synchronize("the GPU has failed at start");
 }
@@ -269,13 +285,36 @@ Status CudaExecutor::enqueueTimed(const Bound &bound, const EventPair &events) {
   return events.end(device.stream());
 }
 
+/// A product on the stream of branches.
+Status CudaExecutor::enqueueBeside(const BoundFunction &function, size_t launch,
+                                   const EventPair *events) {
+  const Bound &bound = function.launches[launch];
+  NvtxRange range([&] { return bound.rangeText(); });
+  HONERT_TRY(branches.fork());
+  if (events)
+    HONERT_TRY(events->begin(branches.stream()));
+  for (const auto &product : bound.calls.products)
+    HONERT_TRY(matmuls.enqueueBeside(*product, branches.stream()));
+  if (events)
+    HONERT_TRY(events->end(branches.stream()));
+  return branches.end(*function.function, launch);
+}
+
 Status CudaExecutor::enqueueAll(const BoundFunction &function,
                                 TimedRun *times) {
   if (times)
     HONERT_TRY(times->begin());
-  for (size_t i = 0; i != function.launches.size(); ++i)
-    HONERT_TRY(times ? enqueueTimed(function.launches[i], times->launch(i))
-                     : enqueue(function.launches[i]));
+  const Function &known = *function.function;
+  for (size_t i = 0; i != function.launches.size(); ++i) {
+    HONERT_TRY(branches.join(known, i));
+    const EventPair *events = times ? &times->launch(i) : nullptr;
+    if (branches.isBeside(known, i))
+      HONERT_TRY(enqueueBeside(function, i, events));
+    else
+      HONERT_TRY(events ? enqueueTimed(function.launches[i], *events)
+                        : enqueue(function.launches[i]));
+  }
+  HONERT_TRY(branches.join(known, function.launches.size()));
   if (times)
     HONERT_TRY(times->end());
   return collectives.endFunction();

@@ -4,6 +4,7 @@
 #define HONERT_EXEC_CUDA_EXECUTOR_H
 
 #include "exec/Executor.h"
+#include "exec/cuda/Branches.h"
 #include "exec/cuda/TimedRun.h"
 #include "exec/cuda/attention/Launches.h"
 #include "exec/cuda/collectives/Launches.h"
@@ -31,6 +32,9 @@ enum class Multiplied { narrow, tf32, f32 };
 /// error on the way of a graph names the function only; with
 /// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
 /// A run whose launches are recorded is a graph of its own, with events.
+///
+/// With HONE_PARALLEL_BRANCHES, products that later launches do not need yet,
+/// as those of weights' gradients, run on a stream beside them.
 ///
 /// A stage of a pipeline has a function for each combination of instances that
 /// its lists run, so a graph for each of these; HONE_GRAPHS says how many at
@@ -79,6 +83,7 @@ private:
 
   Status prepare(int64_t process);
   Status chooseGraphs();
+  Status startBranches();
   Status bind(const Launch &launch, int64_t processorsTaken, Bound &bound);
   Status countLeft(int64_t processorsTaken, const std::string &what,
                    int64_t &left) const;
@@ -89,6 +94,8 @@ private:
   Status enqueueKernel(const DeviceLaunch &kernel, const Bound &bound);
   Status enqueueProduct(const MatmulLaunch &matmul, const Bound &bound);
   Status enqueueTimed(const Bound &bound, const EventPair &events);
+  Status enqueueBeside(const BoundFunction &function, size_t launch,
+                       const EventPair *events);
   Status enqueueAll(const BoundFunction &function, TimedRun *times = nullptr);
   Status runChecked(const BoundFunction &function);
   Status runRecorded(const BoundFunction &function);
@@ -110,6 +117,7 @@ private:
   KernelImage image;
   MatmulLaunches matmuls;
   AttentionLaunches attentions;
+  Branches branches;
   Staging staging;
   Upload upload;
   std::map<const Function *, BoundFunction> functions;

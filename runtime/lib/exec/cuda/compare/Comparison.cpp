@@ -82,7 +82,7 @@ static std::string indexText(int64_t element, const Shape &dims) {
 /// index, any other by its tensor's place among what the launch writes.
 std::string LaunchComparison::nameOf(const Expected &expected,
                                      int64_t element) const {
-  const WrittenTensor &tensor = expected.tensor;
+  const ArenaTensor &tensor = expected.tensor;
   int64_t at = tensor.offset + element * byteWidth(tensor.dtype);
   for (const Argument &argument : program.arguments)
     if (at >= argument.offset && at < argument.offset + argument.bytes &&
@@ -163,7 +163,7 @@ Status LaunchComparison::check(const Launch &launch) {
   std::string beforeWho = std::exchange(worstWho, "");
   bool isCompared = false;
   for (const Expected &expected : written) {
-    const WrittenTensor &tensor = expected.tensor;
+    const ArenaTensor &tensor = expected.tensor;
     actual.resize(static_cast<size_t>(tensor.bytes()));
     HONERT_TRY(download(tensor.offset, tensor.bytes(), actual.data()));
     if (expected.isCompared)

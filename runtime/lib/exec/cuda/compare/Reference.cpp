@@ -72,7 +72,7 @@ Status LaunchReference::emulate(const DeviceLaunch &kernel, bool isInexact) {
 }
 
 /// The largest difference of two floats that are finite.
-static double distanceOf(const WrittenTensor &tensor, const char *x,
+static double distanceOf(const ArenaTensor &tensor, const char *x,
                          const char *y) {
   double most = 0;
   int64_t width = byteWidth(tensor.dtype);
@@ -92,7 +92,7 @@ Status LaunchReference::runKernel(const DeviceLaunch &kernel,
                                   std::vector<Expected> &written) {
   std::vector<std::vector<char>> before, exact;
   auto save = [&](std::vector<std::vector<char>> &copies) {
-    for (const WrittenTensor &tensor : kernel.writes)
+    for (const ArenaTensor &tensor : kernel.writes)
       copies.emplace_back(memory + tensor.offset,
                           memory + tensor.offset + tensor.bytes());
   };
@@ -104,7 +104,7 @@ Status LaunchReference::runKernel(const DeviceLaunch &kernel,
   };
   save(before);
   HONERT_TRY(emulate(kernel, /*isInexact=*/false));
-  for (const WrittenTensor &tensor : kernel.writes)
+  for (const ArenaTensor &tensor : kernel.writes)
     written.push_back({tensor});
   if (!honemu_approximated(emulator))
     return Status();
@@ -112,7 +112,7 @@ Status LaunchReference::runKernel(const DeviceLaunch &kernel,
   restore(before);
   HONERT_TRY(emulate(kernel, /*isInexact=*/true));
   for (size_t i = 0; i != kernel.writes.size(); ++i) {
-    const WrittenTensor &tensor = kernel.writes[i];
+    const ArenaTensor &tensor = kernel.writes[i];
     double distance =
         distanceOf(tensor, exact[i].data(), memory + tensor.offset);
     // Another sample of such errors; a code or a rounding flips elsewhere.

@@ -56,7 +56,7 @@ static double distanceOf(double x, double y) {
 
 Difference honert::compare(const Expected &expected, const char *seen,
                            const char *should) {
-  const WrittenTensor &tensor = expected.tensor;
+  const ArenaTensor &tensor = expected.tensor;
   int64_t width = byteWidth(tensor.dtype);
   Difference difference;
   for (int64_t i = 0; i != tensor.count; ++i) {
@@ -78,7 +78,7 @@ Difference honert::compare(const Expected &expected, const char *seen,
 
 std::string Difference::text(const Expected &expected, const char *seen,
                              const char *should) const {
-  const WrittenTensor &tensor = expected.tensor;
+  const ArenaTensor &tensor = expected.tensor;
   int64_t at = first * byteWidth(tensor.dtype);
   double value = loadElement(tensor.dtype, seen + at);
   double wanted = loadElement(tensor.dtype, should + at);

@@ -22,7 +22,7 @@ double sumError(int64_t terms);
 /// What a launch should have written to a tensor, which lies in the mirror of
 /// the arena, and how far each element may be off.
 struct Expected {
-  WrittenTensor tensor;
+  ArenaTensor tensor;
   double most = 0;  ///< absolute, of every element
   double units = 0; ///< and of units in the element's last place
   /// And of each element, in order; NaN: the tensor leaves it out. Or empty.

@@ -97,19 +97,25 @@ std::string MatmulLaunches::versionText() const {
   return handle ? library.versionText() : "";
 }
 
-Status MatmulLaunches::enqueue(const MatmulDescriptors &call) const {
+Status MatmulLaunches::startBeside() {
+  return besideWorkspace.allocate(device, algorithmBytes,
+                                  "the library workspace beside it");
+}
+
+Status MatmulLaunches::enqueue(const MatmulDescriptors &call, CUstream stream,
+                               const DeviceMemory &algorithms) const {
   auto address = [&](int i) {
     return reinterpret_cast<void *>(call.addresses[i]);
   };
   float alpha = 1;
-  return call.check(library.cublasLtMatmul(
-                        handle, call.desc, &alpha, address(0), call.layouts[0],
-                        address(1), call.layouts[1], &call.beta, address(2),
-                        call.layouts[2], address(3), call.layouts[3],
-                        &call.algorithm,
-                        reinterpret_cast<void *>(workspace.at(0)),
-                        static_cast<size_t>(algorithmBytes), device.stream()),
-                    "run it");
+  return call.check(
+      library.cublasLtMatmul(handle, call.desc, &alpha, address(0),
+                             call.layouts[0], address(1), call.layouts[1],
+                             &call.beta, address(2), call.layouts[2],
+                             address(3), call.layouts[3], &call.algorithm,
+                             reinterpret_cast<void *>(algorithms.at(0)),
+                             static_cast<size_t>(algorithmBytes), stream),
+      "run it");
 }
 
 namespace {

@@ -69,8 +69,15 @@ public:
   /// waits for it; `isKnown`: there is one.
   Status attempt(const LibraryProduct &product, const DeviceMemory &arena,
                  bool &isKnown);
-  /// Puts a product on the device's stream.
-  Status enqueue(const MatmulDescriptors &call) const;
+  /// Puts a product on the device's stream, or on one beside it, for which
+  /// startBeside() has been called: calls that share a workspace have an order.
+  Status enqueue(const MatmulDescriptors &call) const {
+    return enqueue(call, device.stream(), workspace);
+  }
+  Status startBeside();
+  Status enqueueBeside(const MatmulDescriptors &call, CUstream stream) const {
+    return enqueue(call, stream, besideWorkspace);
+  }
   /// To be called after the last prepare(): tells the cache file what was
   /// found, and frees what that took.
   void finish();
@@ -81,6 +88,8 @@ public:
 private:
   friend class MatmulDescriptors;
 
+  Status enqueue(const MatmulDescriptors &call, CUstream stream,
+                 const DeviceMemory &algorithms) const;
   Status fillOnes();
   Status prepareAll(const std::string &name,
                     const std::vector<LibraryProduct> &products,
@@ -103,7 +112,7 @@ private:
   CublasFunctions library;
   cublasLtHandle_t handle = nullptr;
   MatmulWorkspace sizes;
-  DeviceMemory workspace;
+  DeviceMemory workspace, besideWorkspace;
   AlgorithmCache cache;
   std::unique_ptr<Autotuner> tuner; ///< from the first timing to finish()
   std::map<std::string, cublasLtMatmulAlgo_t> chosen; ///< in this run

@@ -124,6 +124,14 @@ TEST_F(CudaDescription, what_a_launch_writes_lies_in_the_arena) {
                        "4032, outside the arena");
 }
 
+TEST_F(CudaDescription, what_a_launch_reads_lies_in_the_arena) {
+  code(), step(), launch();
+  const int64_t outside[] = {0, 4064, 16};
+  honert_device_reads(p, 1, outside);
+  EXPECT_EQ(mistake(), "program: launch gelu reads 16 elements of f32 at 4064, "
+                       "outside the arena");
+}
+
 TEST_F(CudaDescription, what_is_written_follows_a_launch) {
   step();
   honert_device_writes(p, 0, nullptr);
