@@ -112,10 +112,11 @@ static std::vector<Candidate> makeCandidates(const PipelineOptions &given,
   return candidates;
 }
 
-/// What is tried on more of them, as soon as one is enough.
+/// What is tried on more of them, up to the first that is enough: axes that
+/// divide the batch, and where it has too few rows, those that divide products.
 static std::vector<Candidate> makeMeshes() {
   std::vector<Candidate> candidates;
-  for (llvm::StringRef mesh : {"fs=2", "fs=4", "fs=8"})
+  for (llvm::StringRef mesh : {"fs=2", "fs=4", "fs=8", "tp=2", "tp=4", "tp=8"})
     candidates.push_back({("--mesh=" + mesh).str(),
                           [mesh](auto &options) { options.mesh = mesh; }});
   return candidates;
