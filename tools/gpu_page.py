@@ -88,7 +88,7 @@ def peer_rows(cases: dict[str, dict]) -> list[list[str]]:
     """Of each peer that was asked: rate with ratio, milliseconds, memory."""
     rows = []
     for name, case in cases.items():
-        for task in gpu_run.PEERS:
+        for task in (gpu_run.BRANCHES, *gpu_run.PEERS):
             peer = case.get(task)
             if gpu_run.is_done(peer) and gpu_run.is_done(case.get("rate")):
                 ratio = peer["ms"] / peer.get("ours_ms", case["rate"]["ms"])

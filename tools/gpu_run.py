@@ -381,6 +381,21 @@ def llmc_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
             "peak_bytes": int(memory[1]) << 20 if memory else None}
 
 
+# The task that compares a program with itself, its products beside other launches: is it worth to be the default?
+BRANCHES = "HONE_PARALLEL_BRANCHES"
+
+
+def branches_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    """Our own, with products beside other launches."""
+    lines, _ = train_with_stderr(place, facts["steps"], seconds, variables={"HONE_PARALLEL_BRANCHES": "1"})
+    ms = statistics.median(line["ms"] for line in lines[len(lines) // 3 :])
+    return {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms}
+
+
+def compare_branches(place: pathlib.Path, facts: dict, seconds: float) -> dict:
+    return compare_rates(place, facts, seconds, lambda left: branches_rate(place, facts, left))
+
+
 def torch_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     """Ours, which were checked before, against PyTorch's from the same weights and tokens."""
     ends = time.monotonic() + seconds
@@ -401,6 +416,7 @@ TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
     "losses": check_losses,
     "rate": measure_rate,
     "kernels": profile_kernels,
+    BRANCHES: compare_branches,
     "torch losses": torch_losses,
     "torch reduce-overhead": compare_with("torch-rate", "reduce-overhead"),
     "torch max-autotune": compare_with("torch-rate", "max-autotune"),
@@ -425,6 +441,7 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     tasks += [(name, "torch losses") for name in checks
               if not cases[name]["settings"].get("dropout") and gpu_cases.from_facts(cases[name]).ranks == 1]
     compared = [name for name in rates if not gpu_cases.from_facts(cases[name]).is_deterministic]
+    tasks += [(name, BRANCHES) for name in compared]
     tasks += [(name, peer) for peer in PEERS for name in compared if peer != "llm.c" or llmc_knows(cases[name])]
     return tasks + [(name, "torch losses") for name in compared]
 

@@ -419,6 +419,27 @@ def test_llmc_trains_gpt2_only():
     assert [name for name, task in gpu_run.plan(cases) if task == "jax"] == compared  # Llama too
 
 
+def test_branches_are_compared_with_one_stream(folder, monkeypatch):
+    place, _ = folder
+    asked = []
+
+    def train(place, steps, seconds, *more, variables=None, before=()):
+        asked.append(variables)
+        return [{"loss": 1.0, "ms": 4.0 if variables else 5.0}], ""
+
+    monkeypatch.setattr(gpu_run, "train_with_stderr", train)
+    monkeypatch.setattr(gpu_run, "execute", lambda *_: "")
+    facts = facts_of("gpt2-124m")
+    answer = gpu_run.compare_branches(place, facts, 60)
+    assert asked == [None, {"HONE_PARALLEL_BRANCHES": "1"}]
+    assert answer == {"ours_ms": 5.0, "ms": 4.0, "tokens_per_second": pytest.approx(65536 / 0.004)}
+    cases = {name: facts_of(name) for name, case in gpu_cases.CASES.items() if case.kind == "rate"}
+    assert ("gpt2-124m", gpu_run.BRANCHES) in gpu_run.plan(cases)
+    assert ("gpt2-124m-deterministic", gpu_run.BRANCHES) not in gpu_run.plan(cases)
+    rows = gpu_page.peer_rows({"c": {"rate": {"ms": 5.0}, gpu_run.BRANCHES: answer}})
+    assert rows[0][:4] == ["c", "HONE_PARALLEL_BRANCHES", "16,384,000 (**0.80**)", "4.0"]
+
+
 def test_deterministic_runs_have_equal_bits(folder, monkeypatch):
     place, _ = folder
     case = facts_of("gpt2-124m-deterministic")
