@@ -36,6 +36,11 @@ LogicalResult ProgramOp::verify() {
   if (getStage() && int64_t(*getStage()) < 0) // program_c2
     return emitOpError() << "is of stage " << int64_t(*getStage())
                          << ", expected a number from 0";
+  if (getHost() && (int64_t(*getHost()) <= 0 || // program_c3
+                    *getHost() % alignment != 0))
+    return emitOpError() << "has a second arena of " << int64_t(*getHost())
+                         << " bytes, expected a positive multiple of "
+                         << alignment;
   return success();
 }
 
@@ -50,6 +55,17 @@ static LogicalResult verifyInside(Operation *op, int64_t offset,
                            << " on, expected inside [0, " << arena << ")";
 }
 
+/// The same of the second arena.
+static LogicalResult verifyOnHost(Operation *op, int64_t offset,
+                                  int64_t bytes) {
+  int64_t host = op->getParentOfType<ProgramOp>().getHost().value_or(0);
+  if (offset >= 0 && bytes <= host && offset <= host - bytes)
+    return success();
+  return op->emitOpError() << "covers " << bytes << " bytes from " << offset
+                           << " on, expected inside [0, " << host
+                           << ") of the second arena";
+}
+
 LogicalResult ArgumentOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
@@ -61,6 +77,11 @@ LogicalResult ArgumentOp::verify() {
   if (int64_t(getWindow()) < 1) // argument_c2
     return emitOpError() << "has a window of " << int64_t(getWindow())
                          << " instances, expected at least 1";
+  if (getHost() && getWindow() != 1) // argument_c2
+    return emitOpError() << "has a window of " << int64_t(getWindow())
+                         << " instances in the second arena, expected 1";
+  if (getHost())
+    return verifyOnHost(*this, getOffset(), getEnd() - getOffset());
   return verifyInside(*this, getOffset(), getEnd() - getOffset());
 }
 
@@ -156,6 +177,48 @@ LogicalResult LaunchOp::verify() {
       return emitOpError() << "writes " << value.getType() << " to "
                            << buffer.getType();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies between the arenas
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!isa_and_present<BufferOp, ViewOp>(getBuffer().getDefiningOp()))
+    return emitOpError("copies what is no buffer of the arena");
+  if (getOffset() % alignment != 0) // copy_c1
+    return emitOpError() << "has offset " << int64_t(getOffset())
+                         << ", expected a multiple of " << alignment;
+  if (extentBytes(type) !=
+      type.getNumElements() *
+          elementByteWidth(type.getElementType())) // copy_c2
+    return emitOpError() << "copies " << type
+                         << " with gaps, expected one run of memory";
+  if (int64_t(getToken()) < 0) // copy_c3
+    return emitOpError() << "has token " << int64_t(getToken())
+                         << ", expected a number from 0";
+  return verifyOnHost(*this, getOffset(), extentBytes(type)); // copy_c1
+}
+
+bool hone::plan::overlapOnHost(CopyOp a, CopyOp b) {
+  auto endOf = [](CopyOp copy) {
+    return int64_t(copy.getOffset()) +
+           extentBytes(cast<MemRefType>(copy.getBuffer().getType()));
+  };
+  return int64_t(a.getOffset()) < endOf(b) && int64_t(b.getOffset()) < endOf(a);
+}
+
+LogicalResult WaitOp::verify() {
+  for (Operation *op = (*this)->getPrevNode(); op; op = op->getPrevNode()) {
+    if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getToken() == getToken())
+      return emitOpError() << "is the second for token " // wait_c1
+                           << int64_t(getToken());
+    if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getToken() == getToken())
+      return success();
+  }
+  return emitOpError() << "is for token " << int64_t(getToken()) // wait_c1
+                       << ", with which no copy before it has begun";
 }
 
 //===----------------------------------------------------------------------===//

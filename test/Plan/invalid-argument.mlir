@@ -39,3 +39,17 @@ plan.program @argument_c2 arena 64 {
   // expected-error@+1 {{'plan.argument' op has a window of 0 instances, expected at least 1}}
   plan.argument "h" kind "saved" at 0 window 0 : tensor<8xf32>
 }
+
+// -----
+
+plan.program @argument_c1_host arena 64 host 64 {
+  // expected-error@+1 {{'plan.argument' op covers 128 bytes from 0 on, expected inside [0, 64) of the second arena}}
+  plan.argument "m" kind "opt" host at 0 : tensor<32xf32>
+}
+
+// -----
+
+plan.program @argument_c2_host arena 64 host 256 {
+  // expected-error@+1 {{'plan.argument' op has a window of 2 instances in the second arena, expected 1}}
+  plan.argument "h" kind "saved" host at 0 window 2 : tensor<8xf32>
+}

@@ -18,6 +18,12 @@ namespace hone::plan {
 /// Every arena offset and size is a multiple of this many bytes.
 constexpr int64_t alignment = 64;
 
+/// A unit attribute of a function's argument that lies in the second arena of
+/// the program: a kernel that reads it has it copied before, and what it writes
+/// over it copied back. Set by hone-offload-state in all functions that have
+/// it.
+constexpr llvm::StringLiteral hostAttr = "plan.host";
+
 /// From the first byte of a window of `instances` tensors to behind the last,
 /// each at a multiple of the alignment.
 int64_t windowBytes(mlir::Type type, int64_t instances);
@@ -28,6 +34,8 @@ int64_t extentBytes(mlir::MemRefType type);
 int64_t arenaOffset(mlir::Value buffer);
 /// Whether two buffers or views may share a byte: their extents do.
 bool overlap(mlir::Value a, mlir::Value b);
+/// Whether two copies share a byte of the second arena.
+bool overlapOnHost(CopyOp a, CopyOp b);
 /// The `plan.buffer` under a chain of views.
 BufferOp rootBuffer(mlir::Value buffer);
 

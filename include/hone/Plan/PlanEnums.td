@@ -23,4 +23,11 @@ def Plan_TransferAttr : I32EnumAttr<"Transfer", "part of a message between stage
   let cppNamespace = "::hone::plan";
 }
 
+// Where a copy between the two arenas goes: the CopyDirection of abi.def that has the name.
+def Plan_DirectionAttr : I32EnumAttr<"Direction", "direction of a copy between the arenas", [
+  I32EnumAttrCase<"down", 0>,  // to the second arena
+  I32EnumAttrCase<"up", 1>]> { // from it
+  let cppNamespace = "::hone::plan";
+}
+
 #endif // HONE_PLAN_PLANENUMS_TD

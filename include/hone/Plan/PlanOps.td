@@ -37,7 +37,11 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
     With `stage`, the program is that of one stage of a pipeline, numbered from 0: a module then has one for each stage,
     and each says with `plan.actions` in which order its functions run.
 
-    (C1) `arena` is a non-negative multiple of 64. (C2) `stage` is not negative.
+    With `host`, there is a second arena of so many bytes, beyond the memory that kernels read: a file of a CPU's
+    program. Arguments may lie in it; `plan.copy` moves bytes between it and the arena.
+
+    (C1) `arena` is a non-negative multiple of 64. (C2) `stage` is not negative. (C3) `host` is a positive multiple of
+    64.
 
     `categories` maps kinds of memory to bytes of the arena at its fullest point. `gaps` are the bytes that no buffer
     needs there. The categories add up to the arena.
@@ -60,10 +64,11 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, NoTerminator, Sing
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, OptionalAttr<DictionaryAttr>:$categories,
-                       OptionalAttr<I64Attr>:$stage);
+                       OptionalAttr<I64Attr>:$stage, OptionalAttr<I64Attr>:$host);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `arena` $arena (`stage` $stage^)? (`categories` $categories^)? attr-dict-with-keyword $body
+    $sym_name `arena` $arena (`host` $host^)? (`stage` $stage^)? (`categories` $categories^)? attr-dict-with-keyword
+    $body
   }];
   let hasVerifier = 1;
 }
@@ -77,15 +82,17 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
     are boxes of that global tensor. `changes` marks a buffer to which a function writes: files of weights hold it.
     `window` is the number of instances of what a stage of a pipeline keeps for several micro-batches: micro-batch i has
     number i mod `window`, each behind the one before at a multiple of 64 bytes. Functions are written for instance 0.
+    With `host`, it lies at byte `offset` of the second arena, and has one instance.
 
-    (C1) `offset` is a multiple of 64 and all instances end inside the arena. (C2) `window` is at least 1.
+    (C1) `offset` is a multiple of 64 and all instances end inside the arena. (C2) `window` is at least 1, and 1 of an
+    argument with `host`.
   }];
   let arguments = (ins StrAttr:$fqn, StrAttr:$kind, I64Attr:$offset, TypeAttr:$type,
                        OptionalAttr<DictionaryAttr>:$init, OptionalAttr<StrAttr>:$role,
                        OptionalAttr<I64Attr>:$vocab, OptionalAttr<ArrayAttr>:$aliases,
                        OptionalAttr<ArrayAttr>:$parts, OptionalAttr<Dist_ShardingAttr>:$sharding,
-                       UnitAttr:$changes, DefaultValuedAttr<I64Attr, "1">:$window);
-  let assemblyFormat = "$fqn `kind` $kind `at` $offset (`window` $window^)? `:` $type attr-dict";
+                       UnitAttr:$changes, DefaultValuedAttr<I64Attr, "1">:$window, UnitAttr:$host);
+  let assemblyFormat = "$fqn `kind` $kind (`host` $host^)? `at` $offset (`window` $window^)? `:` $type attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The first byte behind the last instance.
@@ -159,6 +166,50 @@ def Plan_LaunchOp : Plan_Op<"launch", [HasParent<"FunctionOp">, SingleBlock, Iso
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{ ::mlir::Block &getBodyBlock() { return getBody().front(); } }];
+}
+
+def Plan_CopyOp : Plan_Op<"copy", [HasParent<"FunctionOp">]> {
+  let summary = "The beginning of a copy between the two arenas";
+  let description = [{
+    The op begins to copy the bytes of `buffer` from the second arena, where they lie at `offset` (`up`), or to it
+    (`down`). Copies of one direction are done in their order, beside launches and copies of the other direction. Until
+    the `plan.wait` of `token`, which several copies may share, the buffer and the bytes of the second arena belong to
+    the copy.
+
+    (C1) `offset` is a multiple of 64 and the copy ends inside the second arena. (C2) The buffer is one run of memory.
+    (C3) `token` is not negative.
+
+    Example:
+
+    ```mlir
+    plan.program @offloaded arena 512 host 256 {
+      plan.argument "exp_avg.w" kind "opt" host at 0 : tensor<64xf32>
+      plan.function @step {
+        %m = plan.buffer at 0 : memref<64xf32> for temporaries
+        plan.copy up %m at 0 token 0 : memref<64xf32>
+        plan.wait 0
+        plan.copy down %m at 0 token 1 : memref<64xf32>
+        plan.wait 1
+        %y = plan.buffer at 256 : memref<64xf32> for temporaries
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Plan_DirectionAttr:$direction, AnyStaticShapeMemRef:$buffer, I64Attr:$offset, I64Attr:$token);
+  let assemblyFormat = "$direction $buffer `at` $offset `token` $token attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_WaitOp : Plan_Op<"wait", [HasParent<"FunctionOp">]> {
+  let summary = "The end of copies between the two arenas";
+  let description = [{
+    The op ends all copies of the function with `token` that have begun: what follows sees what they have done.
+
+    (C1) A copy before it has begun with `token`, and no other op has waited for it.
+  }];
+  let arguments = (ins I64Attr:$token);
+  let assemblyFormat = "$token attr-dict";
+  let hasVerifier = 1;
 }
 
 def Plan_YieldOp : Plan_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"LaunchOp">]> {

@@ -86,6 +86,11 @@ public:
         for (auto buffers : {launch.getInputs(), launch.getScratch()})
           for (Value buffer : buffers)
             use(buffer, launch);
+      } else if (auto copy = dyn_cast<CopyOp>(op)) {
+        copies.push_back(copy);
+        begin(copy);
+      } else if (auto wait = dyn_cast<WaitOp>(op)) {
+        end(wait);
       } else if (auto result = dyn_cast<ResultOp>(op)) {
         results.push_back(rootBuffer(result.getBuffer()));
       }
@@ -93,6 +98,9 @@ public:
     for (BufferOp buffer : results)
       if (auto found = known.find(buffer); found != known.end())
         lives[found->second].last = launches.size() - 1;
+    for (Life &life : lives)
+      if (auto found = firstCopy.find(life.buffer); found != firstCopy.end())
+        life.first = std::min(life.first, found->second);
   }
 
   ArrayRef<LaunchOp> getLaunches() const { return launches; }
@@ -115,8 +123,25 @@ private:
     lives[entry->second].last = now;
   }
 
+  /// What is copied up has memory from the launch that runs beside on.
+  void begin(CopyOp copy) {
+    if (copy.getDirection() == Direction::up)
+      firstCopy.try_emplace(rootBuffer(copy.getBuffer()), launches.size());
+  }
+
+  /// What is copied down has memory up to the wait.
+  void end(WaitOp wait) {
+    for (CopyOp copy : copies)
+      if (copy.getToken() == wait.getToken())
+        if (auto found = known.find(rootBuffer(copy.getBuffer()));
+            found != known.end())
+          lives[found->second].last = launches.size() - 1;
+  }
+
   int64_t stateEnd;
   SmallVector<LaunchOp> launches;
+  SmallVector<CopyOp> copies;
+  DenseMap<Operation *, int64_t> firstCopy; ///< up into a buffer
   SmallVector<BufferOp> results;
   SmallVector<Life> lives;
   DenseMap<Operation *, size_t> known;
@@ -207,6 +232,8 @@ private:
 MemoryTimeline::MemoryTimeline(ProgramOp program)
     : program(program), arena(program.getArena()) {
   for (auto argument : program.getOps<ArgumentOp>()) {
+    if (argument.getHost())
+      continue;
     int64_t end = aligned(argument.getEnd());
     state[categoryOfState(argument.getKind())] += end - argument.getOffset();
     stateEnd = std::max(stateEnd, end);
@@ -320,6 +347,8 @@ private:
 SmallVector<LiveTensors> MemoryTimeline::tensorsAtPeak() const {
   Tally tally;
   for (auto argument : ProgramOp(program).getOps<ArgumentOp>()) {
+    if (argument.getHost())
+      continue;
     LiveTensors one;
     one.category = categoryOfState(argument.getKind());
     one.name = withoutNumbers(argument.getFqn());

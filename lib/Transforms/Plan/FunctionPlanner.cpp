@@ -402,7 +402,8 @@ void FunctionPlanner::placeResults(FusedOp group, int64_t when) {
     for (unsigned operand : reusableOperands(group, index)) {
       const Place &place = places[group.getOperand(operand)];
       const Storage &candidate = storages[place.storage];
-      bool dies = !candidate.persistent && candidate.last == when &&
+      bool dies = !candidate.persistent && !candidate.isStaged &&
+                  candidate.last == when &&
                   candidate.bytes == byteSize(result.getType()) &&
                   place.byteOffset == 0 && !taken.contains(place.storage);
       // The same storage under two operands: only one of them may be written.
@@ -421,16 +422,23 @@ void FunctionPlanner::placeResults(FusedOp group, int64_t when) {
   }
 }
 
+const StateArgument &FunctionPlanner::stateOf(BlockArgument argument) const {
+  unsigned index = argument.getArgNumber();
+  return state
+      .find({argString(func, index, attr::kind),
+             argString(func, index, attr::fqn)})
+      ->second;
+}
+
 void FunctionPlanner::placeArguments() {
   for (BlockArgument argument : block.getArguments()) {
     int storage = newStorage(argument.getType(), 0);
-    storages[storage].persistent = true;
+    const StateArgument &known = stateOf(argument);
+    storages[storage].isStaged = known.isOnHost();
+    storages[storage].persistent = !known.isOnHost();
     storages[storage].last = end;
-    unsigned index = argument.getArgNumber();
-    storages[storage].offset = state
-                                   .find({argString(func, index, attr::kind),
-                                          argString(func, index, attr::fqn)})
-                                   ->second.offset;
+    if (!known.isOnHost())
+      storages[storage].offset = known.offset;
     placeContiguous(argument, storage);
   }
 }
@@ -454,7 +462,7 @@ DenseMap<Value, int64_t> FunctionPlanner::lastReaders() {
 void FunctionPlanner::packTemporaries(const PackingLimits &limits) {
   SmallVector<BufferRequest> requests;
   for (auto [index, storage] : llvm::enumerate(storages)) {
-    if (storage.persistent)
+    if (storage.persistent || (storage.isStaged && storage.first < 0))
       continue;
     requests.push_back({storage.bytes, storage.first, storage.last});
     packed.push_back(index);
@@ -471,6 +479,8 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   planPlacements();
   planDonations();
   planSaves();
+  if (failed(planStages()))
+    return failure();
   DenseMap<Value, int64_t> lastRead = lastReaders();
   for (Operation &op : block.without_terminator()) {
     int64_t when = position[&op];
@@ -493,6 +503,7 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   }
   for (auto [result, argument] : copies)
     use(result, end);
+  findStageLives();
   packTemporaries(limits);
   return success();
 }

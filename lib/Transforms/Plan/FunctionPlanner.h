@@ -24,6 +24,7 @@ struct Storage {
   int64_t first = 0, last = 0; // positions of the launches around its life
   int64_t offset = -1;         // in the arena, once known
   bool persistent = false;     // an argument's
+  bool isStaged = false;       // of an argument in the second arena
 };
 
 /// Where a value lies: part of a storage, with strides in elements.
@@ -36,9 +37,17 @@ struct Place {
 /// An argument of the program: state of one kind and name.
 struct StateArgument {
   mlir::RankedTensorType type;
-  int64_t offset;
+  int64_t offset; ///< in the arena, or in the second one
   mlir::DictionaryAttr attributes;
   bool isReplaced = false; ///< by a result of a function
+
+  bool isOnHost() const { return attributes.contains(plan::hostAttr); }
+};
+
+/// Bytes that the arguments of a program take.
+struct StateBytes {
+  int64_t arena = 0;
+  int64_t host = 0; ///< of the second arena
 };
 
 using StateKey = std::pair<llvm::StringRef, llvm::StringRef>; // kind, fqn
@@ -56,7 +65,7 @@ llvm::SmallVector<mlir::func::FuncOp> programFunctions(mlir::ModuleOp module);
 /// Collects the arguments of a function into `state`, those that are new at
 /// offsets from `bytes` on. One with another type than before is an error.
 mlir::LogicalResult collectState(mlir::func::FuncOp func, StateMap &state,
-                                 int64_t &bytes);
+                                 StateBytes &bytes);
 
 /// The storage plan of one function.
 class FunctionPlanner {
@@ -90,6 +99,14 @@ private:
   SliceOp partUnder(ConcatOp concat, mlir::Value input, int64_t start);
   mlir::Value valueUnder(ConcatOp concat);
   void placeArguments();
+  const StateArgument &stateOf(mlir::BlockArgument argument) const;
+  mlir::LogicalResult planStages();
+  void findStageLives();
+  mlir::Operation *firstCopyUp() const;
+  void emitCopies(mlir::OpBuilder &builder, size_t part, plan::Direction to);
+  void emitWait(mlir::OpBuilder &builder, size_t part, plan::Direction to);
+  void emitBefore(mlir::OpBuilder &builder, mlir::Operation *op);
+  void emitAfter(mlir::OpBuilder &builder, mlir::Operation *op);
   void planPlacements();
   void planDonations();
   void planSaves();
@@ -139,6 +156,15 @@ private:
   /// the storage that saves them before.
   llvm::MapVector<mlir::Value, int> saved;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int>> scratch;
+  /// A kernel and what it replaces of the second arena.
+  struct StagedPart {
+    FusedOp group;
+    llvm::SmallVector<mlir::BlockArgument> arguments;
+    llvm::SmallVector<mlir::Value> results; ///< written over them
+  };
+  llvm::SmallVector<StagedPart> parts;              ///< in order
+  llvm::DenseMap<mlir::Operation *, size_t> partOf; ///< of their groups
+  mlir::Operation *copiesBegin = nullptr; ///< before it, those of the first
   Packing packing;
   llvm::SmallVector<int> packed; // storage of each packed request
   int64_t temporaryBase = 0;

@@ -253,7 +253,7 @@ struct OverlapCollectives
       return;
     }
     StateMap state;
-    int64_t persistent = 0;
+    StateBytes persistent;
     for (func::FuncOp func : funcs)
       if (failed(collectState(func, state, persistent)))
         return signalPassFailure();
@@ -264,7 +264,7 @@ struct OverlapCollectives
       FunctionPlanner planner(*trial, state, *target);
       if (failed(planner.plan()))
         return signalPassFailure();
-      if (persistent + planner.temporaryBytes() > budget)
+      if (persistent.arena + planner.temporaryBytes() > budget)
         continue;
       func.getBody().takeBody(trial->getBody());
       explain(func, overlap);

@@ -170,6 +170,7 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
   builder.createBlock(&function.getBody());
   int64_t flops = 0;
   for (Operation &op : block.without_terminator()) {
+    emitBefore(builder, &op);
     // The concatenation's own buffer is the root that its parts are views of.
     if (auto concat = dyn_cast<ConcatOp>(op)) {
       const Place &place = places[concat.getResult()];
@@ -212,7 +213,9 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
     OpBuilder(yield).create<plan::YieldOp>(yield->getLoc(),
                                            yield->getOperands());
     yield->erase();
+    emitAfter(builder, &op);
   }
+  emitBefore(builder, block.getTerminator());
   emitEnd(builder);
   function->setAttr("plan.flops", builder.getI64IntegerAttr(flops));
 }
@@ -245,7 +248,7 @@ static int64_t instancesOf(const StateArgument &argument) {
 }
 
 LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
-                                 int64_t &bytes) {
+                                 StateBytes &all) {
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
     StateKey key = {argString(func, index, attr::kind),
@@ -254,6 +257,8 @@ LogicalResult hone::collectState(func::FuncOp func, StateMap &state,
       return func.emitError()
              << "argument " << index << " has no kind or no name";
     auto type = cast<RankedTensorType>(argument.getType());
+    int64_t &bytes =
+        func.getArgAttr(index, plan::hostAttr) ? all.host : all.arena;
     auto [entry, isNew] =
         state.insert({key, {type, bytes, func.getArgAttrDict(index)}});
     if (isNew)
@@ -294,6 +299,7 @@ static void emitArgument(OpBuilder &builder, Location loc, StateKey key,
       argument.isReplaced && key.first == kind::buffer ? builder.getUnitAttr()
                                                        : UnitAttr());
   op.setWindow(instancesOf(argument));
+  op.setHost(argument.isOnHost());
   for (StringRef name : {attr::ignore, attr::ids, attr::dropped})
     if (Attribute value = attributes.get(name))
       op->setAttr(name, value);
@@ -335,7 +341,7 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
     if (failed(target))
       return signalPassFailure();
     StateMap state;
-    int64_t persistent = 0;
+    StateBytes persistent;
     for (func::FuncOp func : funcs)
       if (failed(collectState(func, state, persistent)))
         return signalPassFailure();
@@ -359,13 +365,15 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
     builder.setInsertionPointToEnd(module.getBody());
     auto program = builder.create<plan::ProgramOp>(
         module.getLoc(), builder.getStringAttr("program"),
-        builder.getI64IntegerAttr(persistent + temporary), DictionaryAttr(),
-        /*stage=*/IntegerAttr());
+        builder.getI64IntegerAttr(persistent.arena + temporary),
+        DictionaryAttr(), /*stage=*/IntegerAttr(),
+        persistent.host ? builder.getI64IntegerAttr(persistent.host)
+                        : IntegerAttr());
     builder.createBlock(&program.getBody());
     for (auto &[key, argument] : state)
       emitArgument(builder, module.getLoc(), key, argument);
     for (FunctionPlanner &planner : planners)
-      planner.emit(builder, persistent);
+      planner.emit(builder, persistent.arena);
     program.setCategoriesAttr(categoriesOf(program));
     for (func::FuncOp func : funcs)
       func.erase();

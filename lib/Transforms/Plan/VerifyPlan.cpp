@@ -90,12 +90,16 @@ public:
   LogicalResult run() {
     // State belongs to nobody until a launch writes it: any buffer may read.
     auto program = function->getParentOfType<ProgramOp>();
-    for (auto argument : program.getOps<ArgumentOp>()) {
-      claim(argument.getOffset(), {argument.getEnd(), {}, {}});
-    }
+    for (auto argument : program.getOps<ArgumentOp>())
+      claim(argument.getHost() ? hostOwners : owners, argument.getOffset(),
+            {argument.getEnd(), {}, {}});
     for (Operation &op : function.getBody().front())
       if (failed(visit(&op)))
         return failure();
+    for (CopyOp copy : copies)
+      return copy.emitOpError() << "of token " << int64_t(copy.getToken())
+                                << " is under way where the function ends, "
+                                   "expected a wait";
     return success();
   }
 
@@ -104,13 +108,23 @@ private:
   struct Owner {
     int64_t end;
     BufferOp root;
-    LaunchOp writer;
+    Operation *writer = nullptr;
   };
+  using Owners = std::map<int64_t, Owner>; // by first byte
 
   LogicalResult visit(Operation *op) {
+    if (auto copy = dyn_cast<CopyOp>(op))
+      return visit(copy);
+    if (auto wait = dyn_cast<plan::WaitOp>(op)) {
+      llvm::erase_if(copies, [&](CopyOp copy) {
+        return copy.getToken() == wait.getToken();
+      });
+      return success();
+    }
     if (auto launch = dyn_cast<LaunchOp>(op)) {
-      if (failed(checkFlying(launch)) || failed(checkLayouts(launch)) ||
-          failed(checkUpdates(launch)) || failed(checkInPlace(launch)))
+      if (failed(checkFlying(launch)) || failed(checkCopies(launch)) ||
+          failed(checkLayouts(launch)) || failed(checkUpdates(launch)) ||
+          failed(checkInPlace(launch)))
         return failure();
       for (Value input : launch.getInputs())
         if (failed(read(launch, input)))
@@ -237,6 +251,72 @@ private:
     return success();
   }
 
+  /// A buffer that is copied up is neither read nor written, one that is copied
+  /// down is not written.
+  LogicalResult checkCopies(LaunchOp launch) {
+    for (CopyOp copy : copies)
+      for (auto [index, buffer] : llvm::enumerate(launch->getOperands())) {
+        bool isWritten = index >= launch.getInputs().size();
+        if (!overlap(buffer, copy.getBuffer()) ||
+            (!isWritten && copy.getDirection() == Direction::down))
+          continue;
+        return underWay(launch, isWritten ? "writes" : "reads", copy);
+      }
+    return success();
+  }
+
+  LogicalResult underWay(Operation *op, StringRef what, CopyOp copy) {
+    InFlightDiagnostic diag =
+        op->emitOpError() << what << " what a copy under way "
+                          << (copy.getDirection() == Direction::up ? "writes"
+                                                                   : "reads")
+                          << ", expected a wait for token "
+                          << int64_t(copy.getToken()) << " before";
+    diag.attachNote(copy.getLoc()) << "this copy";
+    return diag;
+  }
+
+  /// Neither end of a copy is at work elsewhere, and what it reads is there.
+  LogicalResult visit(CopyOp copy) {
+    bool isUp = copy.getDirection() == Direction::up;
+    for (CopyOp other : copies) {
+      bool otherIsUp = other.getDirection() == Direction::up;
+      if ((isUp || otherIsUp) && overlap(copy.getBuffer(), other.getBuffer()))
+        return underWay(copy, isUp ? "writes" : "reads", other);
+      if ((!isUp || !otherIsUp) && overlapOnHost(copy, other))
+        return underWay(copy, isUp ? "reads" : "writes", other);
+    }
+    for (LaunchOp begun : flying)
+      for (Value buffer : begun->getOperands())
+        if (overlap(copy.getBuffer(), buffer))
+          return copy.emitOpError("is of what a collective that has begun "
+                                  "exchanges, expected a wait before");
+    copies.push_back(copy);
+    int64_t begin = copy.getOffset(), first = arenaOffset(copy.getBuffer());
+    int64_t bytes = extentBytes(cast<MemRefType>(copy.getBuffer().getType()));
+    if (isUp) {
+      claim(owners, first, {first + bytes, rootBuffer(copy.getBuffer()), copy});
+      return checkWritten(copy, begin, begin + bytes);
+    }
+    claim(hostOwners, begin, {begin + bytes, {}, copy});
+    return read(copy, copy.getBuffer());
+  }
+
+  /// Whether something has written these bytes of the second arena.
+  LogicalResult checkWritten(CopyOp copy, int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end;) {
+      auto after = hostOwners.upper_bound(at);
+      int64_t known =
+          after == hostOwners.begin() ? at : std::prev(after)->second.end;
+      if (known <= at)
+        return copy.emitOpError()
+               << "reads bytes " << begin << " to " << end
+               << " of the second arena before they are written";
+      at = known;
+    }
+    return success();
+  }
+
   LogicalResult write(LaunchOp launch, Value buffer) {
     auto type = cast<MemRefType>(buffer.getType());
     int64_t first = arenaOffset(buffer);
@@ -249,7 +329,7 @@ private:
              << "writes bytes " << first << " to " << first + extentBytes(type)
              << " with two of its results";
     forEachRun(type, first, [&](int64_t begin, int64_t end) {
-      claim(begin, {end, rootBuffer(buffer), launch});
+      claim(owners, begin, {end, rootBuffer(buffer), launch});
     });
     return success();
   }
@@ -266,7 +346,7 @@ private:
   }
 
   /// Makes `owner` that of the bytes from `begin` to its end.
-  void claim(int64_t begin, Owner owner) {
+  static void claim(Owners &owners, int64_t begin, Owner owner) {
     if (begin == owner.end)
       return;
     auto next = owners.lower_bound(begin);
@@ -307,7 +387,7 @@ private:
                                     << "reads bytes " << first << " to "
                                     << first + extentBytes(type)
                                     << ", which another launch wrote over";
-          diag.attachNote(owner.writer.getLoc()) << "this launch";
+          diag.attachNote(owner.writer->getLoc()) << "this launch";
           result = diag;
         }
         begin = owner.end;
@@ -318,8 +398,8 @@ private:
 
   FunctionOp function;
   SmallVector<LaunchOp> flying; // begun, and not waited for
-  std::map<int64_t, Owner>
-      owners; // by first byte; what is missing is unwritten
+  SmallVector<CopyOp> copies;   // the same
+  Owners owners, hostOwners;    // what is missing is unwritten
 };
 
 /// What is said of the arena's fullest point accounts for every byte.
@@ -338,11 +418,18 @@ static LogicalResult verifyCategories(ProgramOp program) {
          << program.getArena() << " as the arena has";
 }
 
-/// The arena ends with the last argument or buffer.
+/// The arenas end with the last argument or buffer.
 static LogicalResult verifyArena(ProgramOp program) {
-  int64_t end = 0;
-  for (auto argument : program.getOps<ArgumentOp>())
-    end = std::max(end, argument.getEnd());
+  int64_t end = 0, hostEnd = 0;
+  for (auto argument : program.getOps<ArgumentOp>()) {
+    int64_t &last = argument.getHost() ? hostEnd : end;
+    last = std::max(last, argument.getEnd());
+  }
+  int64_t host = program.getHost().value_or(0);
+  if (host != int64_t(llvm::alignTo(hostEnd, alignment)))
+    return program.emitOpError()
+           << "has a second arena of " << host << " bytes, expected "
+           << llvm::alignTo(hostEnd, alignment) << " as its arguments use";
   program.walk([&](BufferOp buffer) {
     end = std::max(end, int64_t(buffer.getOffset()) +
                             extentBytes(cast<MemRefType>(buffer.getType())));

@@ -66,13 +66,15 @@ private:
 LogicalResult PlanCheckpoints::read(Program &program,
                                     const TargetDescription &target) {
   SmallVector<func::FuncOp> funcs = programFunctions(getOperation());
+  StateBytes bytes;
   for (func::FuncOp func : funcs) {
-    if (failed(collectState(func, program.state, program.persistent)))
+    if (failed(collectState(func, program.state, bytes)))
       return failure();
     if (!ForwardPart(func).empty() &&
         dist::functionWithoutChunk(func.getName()) != "evaluate")
       program.steps.push_back(func);
   }
+  program.persistent = bytes.arena;
   if (getOperation()->hasAttr(dist::stageAttr)) {
     FailureOr<pipeline::StageTurns> turns =
         pipeline::StageTurns::read(getOperation());

@@ -47,9 +47,11 @@ std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
   StateMap own = state;
   own.remove_if([](const auto &entry) { return isWindow(entry.first.first); });
   Planned most = {};
+  StateBytes windows;
   for (func::FuncOp part : parts)
-    if (failed(collectState(part, own, most.bytes.windows)))
+    if (failed(collectState(part, own, windows)))
       return std::nullopt;
+  most.bytes.windows = windows.arena;
   limits.target = std::max<int64_t>(limits.target - most.bytes.windows, 0);
   for (func::FuncOp part : parts) {
     FunctionPlanner planner(part, own, target);

@@ -1,0 +1,129 @@
+//===- StagedParts.cpp - Kernels whose state lies in the second arena -----===//
+//
+// A kernel that reads an argument of the second arena is a part. While part i
+// runs, the state of part i + 1 is copied up and that of part i - 1 is copied
+// down: three parts have memory at a time. The lives of their storages say so,
+// and the packer needs to know nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionPlanner.h"
+
+#include "hone/Analysis/Cost/HostLink.h"
+#include "hone/Analysis/Cost/KernelCost.h"
+
+using namespace mlir;
+using namespace hone;
+
+/// Finds the parts. An argument of the second arena has one reader, which
+/// writes its successor over it.
+LogicalResult FunctionPlanner::planStages() {
+  DenseMap<std::pair<Operation *, Value>, Value> successors;
+  for (auto &[result, argument] : takesOver)
+    successors[{result.getDefiningOp(), argument}] = result;
+  llvm::DenseMap<Operation *, SmallVector<BlockArgument>> arguments;
+  for (BlockArgument argument : block.getArguments()) {
+    if (!stateOf(argument).isOnHost() || argument.use_empty())
+      continue;
+    auto group = argument.hasOneUse()
+                     ? dyn_cast<FusedOp>(*argument.user_begin())
+                     : FusedOp();
+    if (!group || !successors.contains({group, argument}))
+      return func.emitError()
+             << "argument " << argument.getArgNumber() << " ('"
+             << argString(func, argument.getArgNumber(), attr::fqn)
+             << "') lies in the second arena, expected one kernel that reads "
+                "it and writes its new value over it";
+    arguments[group].push_back(argument);
+  }
+  for (auto group : block.getOps<FusedOp>())
+    if (auto found = arguments.find(group); found != arguments.end()) {
+      partOf[group] = parts.size();
+      parts.push_back({group, found->second, {}});
+      for (BlockArgument argument : found->second)
+        parts.back().results.push_back(successors.lookup({group, argument}));
+    }
+  if (!parts.empty())
+    copiesBegin = firstCopyUp();
+  return success();
+}
+
+/// The op before which the copies of the first part begin: so early that they
+/// are done when it runs, and no earlier, as they need memory.
+Operation *FunctionPlanner::firstCopyUp() const {
+  int64_t bytes = 0;
+  for (BlockArgument argument : parts.front().arguments)
+    bytes += byteSize(argument.getType());
+  double needed = secondsUp(hostLinkOf(target), bytes);
+  Operation *op = parts.front().group;
+  while (needed > 0 && op->getPrevNode()) {
+    op = op->getPrevNode();
+    if (auto group = dyn_cast<FusedOp>(op))
+      needed -= kernelSeconds(group, target);
+  }
+  return op;
+}
+
+/// Gives the storages of the parts their lives: from where copies up begin to
+/// where copies down are waited for. Other arguments of the second arena have
+/// no memory in this function.
+void FunctionPlanner::findStageLives() {
+  for (Storage &storage : storages)
+    if (storage.isStaged)
+      storage.first = -1;
+  for (auto [index, part] : llvm::enumerate(parts))
+    for (BlockArgument argument : part.arguments) {
+      Storage &storage = storages[places[argument].storage];
+      storage.first =
+          position[index == 0 ? copiesBegin
+                              : parts[index - 1].group.getOperation()];
+      storage.last =
+          index + 2 < parts.size() ? position[parts[index + 2].group] - 1 : end;
+    }
+}
+
+/// The token of the copies of a part in one direction.
+static int64_t tokenOf(size_t part, plan::Direction to) {
+  return 2 * int64_t(part) + (to == plan::Direction::down);
+}
+
+void FunctionPlanner::emitCopies(OpBuilder &builder, size_t part,
+                                 plan::Direction to) {
+  const StagedPart &staged = parts[part];
+  for (auto [argument, result] : llvm::zip(staged.arguments, staged.results)) {
+    Value copied = to == plan::Direction::up ? Value(argument) : result;
+    builder.create<plan::CopyOp>(FusedOp(staged.group).getLoc(), to,
+                                 bufferFor(builder, copied),
+                                 stateOf(argument).offset, tokenOf(part, to));
+  }
+}
+
+void FunctionPlanner::emitWait(OpBuilder &builder, size_t part,
+                               plan::Direction to) {
+  builder.create<plan::WaitOp>(parts[part].group.getLoc(), tokenOf(part, to));
+}
+
+/// What comes before an op: the memory of the part before the last is waited
+/// for, the next part is copied up into such, and what the op reads is there.
+void FunctionPlanner::emitBefore(OpBuilder &builder, Operation *op) {
+  if (op == copiesBegin)
+    emitCopies(builder, 0, plan::Direction::up);
+  if (op == block.getTerminator())
+    for (size_t part = parts.size() - std::min<size_t>(parts.size(), 2);
+         part != parts.size(); ++part)
+      emitWait(builder, part, plan::Direction::down);
+  auto found = partOf.find(op);
+  if (found == partOf.end())
+    return;
+  size_t part = found->second;
+  if (part >= 2)
+    emitWait(builder, part - 2, plan::Direction::down);
+  if (part + 1 < parts.size())
+    emitCopies(builder, part + 1, plan::Direction::up);
+  emitWait(builder, part, plan::Direction::up);
+}
+
+void FunctionPlanner::emitAfter(OpBuilder &builder, Operation *op) {
+  if (auto found = partOf.find(op); found != partOf.end())
+    emitCopies(builder, found->second, plan::Direction::down);
+}
