@@ -28,6 +28,10 @@ int64_t abi::action(StringRef action) {
   return numberOf<honert::ActionKind>(action);
 }
 
+int64_t abi::direction(StringRef direction) {
+  return numberOf<honert::CopyDirection>(direction);
+}
+
 int64_t abi::role(StringRef role) {
   return static_cast<int64_t>(
       honert::enumeratorNamed<honert::Role>(role).value_or(honert::Role::none));

@@ -25,6 +25,9 @@ int64_t role(llvm::StringRef role);
 /// What a `plan.transfer` does, or "run".
 int64_t action(llvm::StringRef action);
 
+/// Where a `plan.copy` goes.
+int64_t direction(llvm::StringRef direction);
+
 using honert::CodeKind;
 using honert::ConvolutionPart;
 using honert::Epilogue;

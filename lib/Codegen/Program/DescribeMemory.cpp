@@ -10,6 +10,8 @@ using namespace hone;
 
 void hone::describeMemory(plan::ProgramOp program, ProgramWriter &writer) {
   writer.call("honert_arena", {writer.integer(program.getArena())});
+  if (program.getHost())
+    writer.call("honert_host_arena", {writer.integer(*program.getHost())});
   if (auto categories = program.getCategories())
     for (NamedAttribute entry : *categories)
       writer.call(

@@ -104,6 +104,8 @@ void ProgramLowering::describeArgument(ArgumentOp argument) {
                writer.integer(abi::dtype(type.getElementType())),
                writer.integer(type.getRank()), writer.array(type.getShape()),
                writer.integer(argument.getOffset())});
+  if (argument.getHost())
+    writer.call("honert_argument_host", {});
   if (argument.getWindow() != 1)
     writer.call("honert_argument_window",
                 {writer.integer(argument.getWindow())});
@@ -187,6 +189,18 @@ void ProgramLowering::describeCost(LaunchOp launch) {
                writer.integer(cost.flops)});
 }
 
+void ProgramLowering::describeCopy(CopyOp copy) {
+  writer.call(
+      "honert_copy",
+      {writer.string(("copy " + stringifyDirection(copy.getDirection())).str()),
+       writer.integer(abi::direction(stringifyDirection(copy.getDirection()))),
+       writer.integer(arenaOffset(copy.getBuffer())),
+       writer.integer(copy.getOffset()),
+       writer.integer(
+           extentBytes(cast<MemRefType>(copy.getBuffer().getType()))),
+       writer.integer(copy.getToken())});
+}
+
 LogicalResult ProgramLowering::describeFunction(FunctionOp function) {
   writer.call("honert_function", {writer.string(function.getSymName())});
   for (Operation &op : function.getBody().front()) {
@@ -196,6 +210,10 @@ LogicalResult ProgramLowering::describeFunction(FunctionOp function) {
       describeCost(launch);
     } else if (auto result = dyn_cast<ResultOp>(op)) {
       describeResult(result);
+    } else if (auto copy = dyn_cast<CopyOp>(op)) {
+      describeCopy(copy);
+    } else if (auto wait = dyn_cast<plan::WaitOp>(op)) {
+      writer.call("honert_copy_wait", {writer.integer(wait.getToken())});
     }
   }
   return success();

@@ -89,6 +89,7 @@ private:
   void describeIdCheck(llvm::StringRef name, mlir::DictionaryAttr ids);
   void describeDropped(llvm::StringRef name, mlir::DictionaryAttr dropped);
   void describeCost(plan::LaunchOp launch);
+  void describeCopy(plan::CopyOp copy);
   void describeActions(plan::ActionsOp actions);
 
   // DescribeRanks.cpp.

@@ -3,6 +3,7 @@
 #include "base/Arena.h"
 #include "base/Types.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -27,10 +28,39 @@ Status Arena::allocate(int64_t bytes, const char *what) {
                                 what, formatBytes(bytes).c_str(),
                                 formatBytes(physical).c_str()));
   HONERT_TRY(map(bytes, what));
+  HONERT_TRY(mapFile(what));
   // A wish: without huge pages everything works, more slowly.
-  (void)madvise(base, static_cast<size_t>(mappedBytes - hugePage),
-                MADV_HUGEPAGE);
+  (void)madvise(base, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return Status();
+}
+
+void Arena::placeFile(int from, int64_t offset, int64_t bytes) {
+  file = from;
+  fileOffset = offset;
+  fileBytes = bytes;
+}
+
+/// Puts the file in place of the addresses that map() has reserved for it.
+Status Arena::mapFile(const char *what) {
+  if (file < 0)
+    return Status();
+  void *mapped = mmap(base + fileOffset, static_cast<size_t>(fileBytes),
+                      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (mapped != MAP_FAILED)
+    return Status();
+  return Status::error(format("%s needs %s of a file, which cannot be mapped: "
+                              "%s",
+                              what, formatBytes(fileBytes).c_str(),
+                              std::strerror(errno)));
+}
+
+void Arena::pass(int64_t offset, int64_t bytes) const {
+  auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  int64_t begin = std::max(offset, fileOffset) / page * page;
+  int64_t end = std::min(offset + bytes, fileOffset + fileBytes);
+  if (file >= 0 && begin < end)
+    (void)madvise(base + begin, static_cast<size_t>(end - begin),
+                  MADV_DONTNEED);
 }
 
 Status Arena::reserve(int64_t bytes, const char *what) {
@@ -41,13 +71,14 @@ Status Arena::reserve(int64_t bytes, const char *what) {
 }
 
 Status Arena::map(int64_t bytes, const char *what) {
-  mappedBytes = (bytes + hugePage - 1) / hugePage * hugePage + hugePage;
+  int64_t needed = file < 0 ? bytes : fileOffset + fileBytes;
+  mappedBytes = (needed + hugePage - 1) / hugePage * hugePage + hugePage;
   void *memory =
       mmap(nullptr, static_cast<size_t>(mappedBytes), PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return Status::error(format("%s needs %s, which cannot be reserved: %s",
-                                what, formatBytes(bytes).c_str(),
+                                what, formatBytes(needed).c_str(),
                                 std::strerror(errno)));
   mapping = memory;
   auto address = reinterpret_cast<uintptr_t>(memory);

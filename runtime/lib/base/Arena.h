@@ -21,6 +21,14 @@ public:
   /// more than the machine has. To be called once.
   Status allocate(int64_t bytes, const char *what);
 
+  /// Maps the first `bytes` of an open file behind what allocate() reserves,
+  /// from `offset` on, a multiple of 2 MiB. What is written there is written to
+  /// the file. To be called before allocate(), whose errors name both.
+  void placeFile(int file, int64_t offset, int64_t bytes);
+  /// These bytes are not needed soon: those in the file leave the process, not
+  /// the file. Others stay.
+  void pass(int64_t offset, int64_t bytes) const;
+
   /// As allocate(), for a view of memory that lies elsewhere: only the pages
   /// that are touched cost memory, so it may be larger than the machine's.
   Status reserve(int64_t bytes, const char *what);
@@ -36,11 +44,14 @@ public:
 
 private:
   Status map(int64_t bytes, const char *what);
+  Status mapFile(const char *what);
 
   char *base = nullptr;
   int64_t size = 0;
   void *mapping = nullptr;
   int64_t mappedBytes = 0;
+  int file = -1; ///< not owned
+  int64_t fileOffset = 0, fileBytes = 0;
 };
 
 } // namespace honert

@@ -75,6 +75,11 @@ public:
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
 
+  /// Where the second arena is a file: its folder; empty: a default. Before
+  /// start().
+  void setOffloadFolder(std::string folder) {
+    offloadFolder = std::move(folder);
+  }
   /// Allocates arena and workspace and prepares every launch.
   virtual Status start() = 0;
   /// As far as --info needs it; no error keeps the other facts from being told.
@@ -162,6 +167,7 @@ public:
 protected:
   const Program &program;
   Arena memory;
+  std::string offloadFolder;
   std::vector<FunctionTimes> *recording = nullptr;
   bool recordsInsideGraphs = true;
   std::vector<double> stepSeconds;

@@ -291,11 +291,17 @@ static Status writeTensor(const TensorSource &tensor, Piece::Write write) {
   Piece piece(tensor, std::move(write));
   Status status;
   int64_t from = byteWidth(tensor.dtype);
-  layout.forEachRun(
-      0, layout.size(), [&](int64_t element, int64_t place, int64_t length) {
-        if (status.ok())
-          status = piece.add(element, tensor.data + place * from, length);
-      });
+  int64_t most = tensor.passed ? 16 * pieceBytes / from : layout.size();
+  for (int64_t lo = 0; lo < layout.size() && status.ok(); lo += most) {
+    layout.forEachRun(lo, std::min(lo + most, layout.size()),
+                      [&](int64_t element, int64_t place, int64_t length) {
+                        if (status.ok())
+                          status = piece.add(
+                              element, tensor.data + place * from, length);
+                      });
+    if (tensor.passed)
+      tensor.passed();
+  }
   HONERT_TRY(status);
   return piece.flush();
 }

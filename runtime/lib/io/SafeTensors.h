@@ -11,6 +11,7 @@
 #include "io/FileChecksum.h"
 #include "program/Parts.h"
 
+#include <functional>
 #include <map>
 
 namespace honert {
@@ -65,6 +66,9 @@ struct TensorSource {
   /// Where `data` is not the tensor itself: which of its elements `data` holds.
   std::optional<PartLayout> layout = std::nullopt;
   bool isWritten = true; ///< by this rank; if not, another has the same
+  /// Called now and then while `data` is written: what was read of it need not
+  /// stay in memory.
+  std::function<void()> passed = nullptr;
 };
 
 /// Writes the tensors in the order given, atomically. `metadata` becomes the

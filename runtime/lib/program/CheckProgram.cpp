@@ -1,5 +1,6 @@
 //===- CheckProgram.cpp - What a described program must satisfy -----------===//
 
+#include "program/CheckCopies.h"
 #include "program/CheckRanks.h"
 #include "program/CheckStages.h"
 #include "program/Offsets.h"
@@ -59,14 +60,19 @@ static Status checkPart(const Argument &argument, size_t index) {
   return Status();
 }
 
-static Status checkArgument(const Argument &argument, const Bounds &bounds,
-                            const Mesh &mesh) {
+static Status checkArgument(const Program &program, const Argument &argument,
+                            const Bounds &arena) {
+  const Mesh &mesh = program.mesh;
   const char *fqn = argument.fqn.c_str();
   if (argument.fqn.empty())
     return broken("an argument has no name");
   if (argument.bytes < 0)
     return broken(format("argument '%s' of shape %s has no valid size", fqn,
                          toString(argument.dims).c_str()));
+  if (argument.isOnHost)
+    HONERT_TRY(checkOnHost(program, argument));
+  Bounds bounds(argument.isOnHost ? argument.offset + argument.bytes
+                                  : arena.arenaBytes);
   if (argument.offset % 64 != 0 ||
       !bounds.contains(argument.offset, argument.bytes))
     return broken(format("argument '%s' at offset %lld is outside the arena or "
@@ -561,11 +567,11 @@ Status Program::check() const {
                          stages.size(), mesh.text().c_str()));
   if (!stages.empty())
     return checkStages(*this);
-  if (arenaBytes < 0)
-    return broken("the arena has a negative size");
+  if (arenaBytes < 0 || hostBytes < 0)
+    return broken("an arena has a negative size");
   Bounds bounds(arenaBytes);
   for (const Argument &argument : arguments)
-    HONERT_TRY(checkArgument(argument, bounds, mesh));
+    HONERT_TRY(checkArgument(*this, argument, bounds));
   HONERT_TRY(checkNames(*this));
   HONERT_TRY(checkWholeNumbers(*this));
   HONERT_TRY(checkDeviceCode(*this));
@@ -573,6 +579,7 @@ Status Program::check() const {
     HONERT_TRY(checkFunction(function, bounds));
     HONERT_TRY(checkRanks(*this, function));
     HONERT_TRY(checkPlace(*this, function));
+    HONERT_TRY(checkCopies(*this, function));
   }
   return isStage() ? checkStage(*this) : checkEntryPoints(*this);
 }

@@ -521,6 +521,46 @@ void honert_zero(honert_program *program, int64_t offset, int64_t bytes) {
     function->launches.push_back({"zero", "", ZeroLaunch{offset, bytes}});
 }
 
+void honert_host_arena(honert_program *program, int64_t bytes) {
+  latestStage(program).hostBytes = bytes;
+}
+
+void honert_argument_host(honert_program *program) {
+  Argument *argument = latestArgument(program, "honert_argument_host");
+  if (!argument)
+    return;
+  if (!argument->isState())
+    return blame(program, format("argument '%s' of kind %s lies in the second "
+                                 "arena, expected state",
+                                 argument->fqn.c_str(), name(argument->kind)));
+  const Program &stage = latestStage(program);
+  if (argument->isOnHost || argument->offset < 0 ||
+      argument->offset > stage.hostBytes)
+    return blame(program,
+                 format("argument '%s' at %lld of the second arena, which has "
+                        "%lld bytes",
+                        argument->fqn.c_str(),
+                        static_cast<long long>(argument->offset),
+                        static_cast<long long>(stage.hostBytes)));
+  argument->isOnHost = true;
+  argument->offset += stage.hostBase();
+}
+
+void honert_copy(honert_program *program, const char *name, int64_t direction,
+                 int64_t offset, int64_t hostOffset, int64_t bytes,
+                 int64_t token) {
+  if (Function *function = latestFunction(program, "honert_copy"))
+    function->launches.push_back(
+        {name, "",
+         CopyLaunch{read<CopyDirection>(program, "copy direction", direction),
+                    offset, hostOffset, bytes, token}});
+}
+
+void honert_copy_wait(honert_program *program, int64_t token) {
+  if (Function *function = latestFunction(program, "honert_copy_wait"))
+    function->launches.push_back({"copy wait", "", CopyWaitLaunch{token}});
+}
+
 void honert_launch_cost(honert_program *program, const char *family,
                         int64_t bytes, int64_t flops) {
   Function *function = latestFunction(program, "honert_launch_cost");
@@ -528,7 +568,8 @@ void honert_launch_cost(honert_program *program, const char *family,
     return;
   std::vector<Launch> &launches = function->launches;
   size_t first = launches.size();
-  while (first > 0 && launches[first - 1].cost.family.empty())
+  while (first > 0 && launches[first - 1].cost.family.empty() &&
+         !launches[first - 1].isCopy())
     --first;
   size_t parts = launches.size() - first;
   for (size_t i = 0; i != parts; ++i)

@@ -52,6 +52,8 @@ struct Visitor {
   void operator()(WaitLaunch &) const {}
   void operator()(ShardLaunch &launch) const { each(launch.in, launch.out); }
   void operator()(CoordinateLaunch &launch) const { body(launch.out); }
+  void operator()(CopyLaunch &launch) const { body(launch.offset); }
+  void operator()(CopyWaitLaunch &) const {}
   /// Finds its memory by itself; no stage has one (CheckStages.cpp).
   void operator()(CallbackLaunch &) const {}
 };

@@ -66,6 +66,9 @@ struct Argument {
   std::optional<int64_t> ignored; ///< the id that may be there besides
   int64_t instances = 1;          ///< honert_argument_window
   int64_t stage = 0; ///< of a program with stages: the first that has it
+  /// In the second arena. Its offset is that in the executor's view, where the
+  /// second arena lies behind the first.
+  bool isOnHost = false;
 
   /// From one instance to the next.
   int64_t instanceStride() const { return (bytes + 63) / 64 * 64; }
@@ -247,6 +250,17 @@ struct CoordinateLaunch {
   int64_t out;
 };
 
+/// honert_copy.
+struct CopyLaunch {
+  CopyDirection direction;
+  int64_t offset, hostOffset, bytes, token;
+};
+
+/// honert_copy_wait.
+struct CopyWaitLaunch {
+  int64_t token;
+};
+
 struct CallbackLaunch {
   honert_callback_fn callback;
   void *user;
@@ -265,9 +279,16 @@ struct Launch {
   std::string location;
   std::variant<KernelLaunch, DeviceLaunch, MatmulLaunch, GroupedMatmulLaunch,
                ConvolutionLaunch, AttentionLaunch, ZeroLaunch, CollectiveLaunch,
-               WaitLaunch, ShardLaunch, CoordinateLaunch, CallbackLaunch>
+               WaitLaunch, ShardLaunch, CoordinateLaunch, CopyLaunch,
+               CopyWaitLaunch, CallbackLaunch>
       action;
   LaunchCost cost = {};
+
+  /// A copy between the arenas, or the wait for such.
+  bool isCopy() const {
+    return std::holds_alternative<CopyLaunch>(action) ||
+           std::holds_alternative<CopyWaitLaunch>(action);
+  }
 };
 
 /// Code of all device kernels, in the executable.
@@ -349,6 +370,7 @@ struct Program {
   std::map<std::string, std::string> meta;
   std::map<std::string, double> numbers;
   int64_t arenaBytes = 0;
+  int64_t hostBytes = 0; ///< of the second arena
   Mesh mesh;
   std::vector<std::pair<std::string, int64_t>> categories;
   std::vector<LiveTensors> live; ///< at the peak, most bytes first
@@ -364,6 +386,13 @@ struct Program {
   const Program *joined = nullptr; ///< of a stage: the program it belongs to
   /// The first mistake of the caller while describing; reported by check().
   std::string mistake;
+
+  /// Where the second arena begins in the executor's view: at a page, behind
+  /// the arena.
+  int64_t hostBase() const {
+    constexpr int64_t page = 2 << 20;
+    return (arenaBytes + page - 1) / page * page;
+  }
 
   bool isStage() const { return joined; }
   /// What `rank` runs: the program itself, or its stage.

@@ -25,9 +25,10 @@ Status honert::checkMachine(const Program &program,
   need.touched = program.arenaBytes + otherBytes;
   if (!trains) // fillState leaves it out
     for (const Argument &argument : program.arguments)
-      if (argument.kind == Kind::opt)
+      if (argument.kind == Kind::opt && !argument.isOnHost)
         need.touched -= argument.bytes;
   need.beside = libraries + (threads - 1 + helpers) * stackBytes();
+  need.beside += program.hostBytes; // a file that is mapped
   need.files = mappedBytes;
   need.processes = place.localSize;
   std::string warning;

@@ -125,6 +125,7 @@ Status honert::generateText(const Program &program, const Options &options,
       makeExecutor(program, pool, options.deterministic, &world);
   Generator generator(program, *executor, options);
   HONERT_TRY(generator.open());
+  executor->setOffloadFolder(options.offloadFolder);
   HONERT_TRY(executor->start());
   std::string origin;
   HONERT_TRY(fillState({options.init, options.fresh}, program, world,

@@ -171,6 +171,8 @@ std::string honert::infoText(const Program &program, const Executor &executor,
   for (const auto &[name, bytes] : program.categories)
     text += sizeLine(name, bytes);
   text += sizeLine("arena (peak)", program.arenaBytes);
+  if (program.hostBytes > 0)
+    text += sizeLine("second arena (a file)", program.hostBytes);
   if (std::optional<int64_t> bytes = executor.workspaceBytes())
     text += sizeLine("library workspace", *bytes);
   else

@@ -229,6 +229,7 @@ Status Trainer::runSteps() {
   begin = Clock::now();
   HONERT_TRY(checkOutputs());
   HONERT_TRY(checkSameData(options, world));
+  executor->setOffloadFolder(options.offloadFolder);
   HONERT_TRY(world.agree(executor->start()));
   if (program.isStage())
     HONERT_TRY(

@@ -310,8 +310,10 @@ void Trainer::printHeader() {
   std::string text = "hone: " + program.text("model", "program");
   if (double count = program.number("parameters", 0); count > 0)
     text += format(", %.4g M parameters", count * 1e-6);
-  text += format(", arena %s, library workspace %s, %s",
-                 formatBytes(executor->arena().bytes()).c_str(),
+  text += format(", arena %s", formatBytes(executor->arena().bytes()).c_str());
+  if (program.hostBytes > 0)
+    text += format(", second arena %s", formatBytes(program.hostBytes).c_str());
+  text += format(", library workspace %s, %s",
                  formatBytes(executor->workspaceBytes().value_or(0)).c_str(),
                  executor->machineText().c_str());
   if (world.size() > 1)

@@ -36,6 +36,7 @@ static void fillFrom(const Argument &param, const Argument &workingCopy,
     roundElements(param, arena.at(param.offset), workingCopy,
                   arena.at(workingCopy.offset), lo, hi);
   });
+  arena.pass(param.offset, param.bytes);
 }
 
 void honert::fillWorkingCopies(const Program &program, const ThreadPool &pool,

@@ -65,6 +65,19 @@ Status CpuExecutor::prepareCollective(const Launch &launch) {
 }
 
 Status CpuExecutor::start() {
+  if (program.hostBytes > 0) {
+    HONERT_TRY(host.create(offloadFolder, program.hostBytes));
+    memory.placeFile(host.descriptor(), program.hostBase(), program.hostBytes);
+  }
+  HONERT_TRY(prepare());
+  if (host.isOpen())
+    host.start(memory.at(0));
+  return Status();
+}
+
+Status CpuExecutor::startForInfo() { return prepare(); }
+
+Status CpuExecutor::prepare() {
   HONERT_TRY(memory.allocate(program.arenaBytes, "the arena"));
   for (const Function &function : program.functions) {
     std::vector<Bound> &bounds = functions[&function];
@@ -146,6 +159,12 @@ Status CpuExecutor::runLaunch(const Function &function, Bound &bound) {
     return transport->run(*bound.launch, memory.at(0));
   if (auto *wait = std::get_if<WaitLaunch>(&action))
     return transport->wait(wait->token);
+  if (auto *copy = std::get_if<CopyLaunch>(&action)) {
+    host.begin(*copy);
+    return Status();
+  }
+  if (auto *wait = std::get_if<CopyWaitLaunch>(&action))
+    return host.wait(wait->token);
   if (auto *kernel = std::get_if<KernelLaunch>(&action)) {
     if (kernel->items > 0)
       runKernel(*kernel, bound);
@@ -183,6 +202,9 @@ Status CpuExecutor::run(const Function &function) {
 }
 
 Status CpuExecutor::zero(int64_t offset, int64_t bytes) {
+  int64_t behind = offset - program.hostBase();
+  if (host.isOpen() && behind >= 0)
+    return host.zero(behind, bytes);
   pool.zero(memory.at(offset), bytes);
   return Status();
 }

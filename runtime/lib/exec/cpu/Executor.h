@@ -5,6 +5,7 @@
 
 #include "exec/Executor.h"
 #include "exec/cpu/Convolution.h"
+#include "exec/cpu/FileArena.h"
 #include "exec/cpu/Matmul.h"
 #include "program/Transport.h"
 
@@ -22,9 +23,14 @@ public:
   ~CpuExecutor() override;
 
   Status start() override;
+  /// Without the file of the second arena, which nothing reads.
+  Status startForInfo() override;
   Status run(const Function &function) override;
   Channels *channels() override { return stageChannels.get(); }
   Status zero(int64_t offset, int64_t bytes) override;
+  void forget(int64_t offset, int64_t bytes) override {
+    memory.pass(offset, bytes);
+  }
 
   std::optional<int64_t> workspaceBytes() const override;
   std::string machineText() const override;
@@ -39,6 +45,7 @@ private:
   Status prepareCollective(const Launch &launch);
   Status runLaunch(const Function &function, Bound &bound);
   void runKernel(const KernelLaunch &kernel, Bound &bound);
+  Status prepare();
   void runShard(const ShardLaunch &shard);
   int64_t libraryBytes() const;
   int64_t numberAlong(const Axes &axes) const;
@@ -46,6 +53,7 @@ private:
   const ThreadPool &pool;
   ProcessGroup *world;
   Arena workspace;
+  FileArena host; ///< the second arena
   DnnlEngine engine;
   MatmulLibrary matmuls;
   ConvolutionLibrary convolutions;

@@ -110,6 +110,7 @@ std::vector<Argument> honert::targetsOf(const Program &program,
   copy.dims = workingCopy->dims;
   copy.divisions = workingCopy->divisions;
   copy.offset = workingCopy->offset;
+  copy.isOnHost = workingCopy->isOnHost;
   copy.bytes = workingCopy->bytes;
   targets.push_back(std::move(copy));
   return targets;
@@ -118,16 +119,20 @@ std::vector<Argument> honert::targetsOf(const Program &program,
 void honert::copyToTargets(const SafeTensors &file, const LoadedTensor &loaded,
                            const Program &program, const ProcessGroup &world,
                            Arena &arena) {
-  for (const Argument &target : targetsOf(program, *loaded.argument))
+  for (const Argument &target : targetsOf(program, *loaded.argument)) {
     copyTensor(file, {&target, loaded.part, loaded.tensor},
                layoutOf(program, target, *loaded.part, world),
                arena.at(target.offset));
+    arena.pass(target.offset, target.bytes);
+  }
 }
 
 void honert::clearPadding(const Program &program, Arena &arena) {
   for (const Argument &argument : program.arguments)
     if ((argument.isState() && !argument.isWhole) ||
-        argument.kind == Kind::workingCopy)
+        argument.kind == Kind::workingCopy) {
       std::memset(arena.at(argument.offset), 0,
                   static_cast<size_t>(argument.bytes));
+      arena.pass(argument.offset, argument.bytes);
+    }
 }

@@ -158,6 +158,7 @@ Status honert::startState(const StartOptions &options, const Program &program,
           copyData(argument, target, layout, arena.at(target.offset));
         else
           initialize(target, part, layout, seed, arena.at(target.offset), pool);
+        arena.pass(target.offset, target.bytes);
       }
     }
   }

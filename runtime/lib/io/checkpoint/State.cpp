@@ -176,13 +176,16 @@ TensorSource honert::sourceOf(const Program &program, const Argument &argument,
                               const Part &part, const Arena &arena,
                               const ProcessGroup &world) {
   const Argument *own = program.own(argument);
-  return {part.name,
-          argument.dtype,
-          argument.dtype,
-          part.shape,
-          own ? arena.at(own->offset) : nullptr,
-          layoutOf(program, argument, part, world),
-          own && speaksFor(program, argument, world)};
+  TensorSource source = {part.name,
+                         argument.dtype,
+                         argument.dtype,
+                         part.shape,
+                         own ? arena.at(own->offset) : nullptr,
+                         layoutOf(program, argument, part, world),
+                         own && speaksFor(program, argument, world)};
+  if (own && own->isOnHost)
+    source.passed = [&arena, own] { arena.pass(own->offset, own->bytes); };
+  return source;
 }
 
 Status honert::saveWeights(const std::string &path, const Program &program,

@@ -66,6 +66,10 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        "equal runs give equal bits on a GPU too, at some speed (on a CPU they "
        "always do)",
        setFlag(o.deterministic)},
+      {"offload-dir", "DIR",
+       "folder on a disk for the state that honec --offload takes out of "
+       "memory, in a file without name (default: $TMPDIR, or /var/tmp)",
+       readText(o.offloadFolder), false, nullptr, thisProcess},
       {"comm-timeout", "SECONDS",
        "end when another rank has not come for so long; 0: wait (default 600)",
        readNumber(o.commTimeout, real)},

@@ -18,9 +18,10 @@ struct Options {
   std::vector<std::string> data, validation; ///< as they were given
   std::vector<TokenSource> sources, validationSources; ///< of these
   std::string init, save, log, checkpoints, dump, profile;
-  std::string tensorboard; ///< folder of event files
-  std::string resumeFrom;  ///< of --resume DIR
-  RunFlags given;          ///< for who goes on with the run
+  std::string offloadFolder; ///< of the second arena
+  std::string tensorboard;   ///< folder of event files
+  std::string resumeFrom;    ///< of --resume DIR
+  RunFlags given;            ///< for who goes on with the run
   /// Flags that differ from those of the run that goes on, in words.
   std::vector<std::pair<std::string, std::string>> changes;
   std::vector<std::pair<std::string, std::string>> inputs, validationInputs;

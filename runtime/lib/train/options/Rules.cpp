@@ -2,6 +2,7 @@
 
 #include "train/options/Rules.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace honert;
@@ -75,6 +76,12 @@ static Status checkDependencies(const std::set<std::string> &given,
   return Status();
 }
 
+static bool hasSecondArena(const Program &program) {
+  return program.hostBytes > 0 ||
+         std::any_of(program.stages.begin(), program.stages.end(),
+                     hasSecondArena);
+}
+
 static Status checkProgramHas(const std::set<std::string> &given,
                               const Program &program) {
   static const std::pair<const char *, const char *> scalars[] = {
@@ -100,6 +107,10 @@ static Status checkProgramHas(const std::set<std::string> &given,
           "compile it with honec --with=generate; for a run of hone train, "
           "type hone generate RUN --prompt TEXT",
           flag));
+  if (given.count("offload-dir") && !hasSecondArena(program))
+    return Status::usage("--offload-dir: this program keeps all state in "
+                         "memory; honec --offload=state makes one that does "
+                         "not");
   for (const char *flag : {"val-data", "val-input"})
     if (given.count(flag) && !program.evaluates())
       return Status::usage(format("--%s: this program cannot validate (it has "
