@@ -403,6 +403,16 @@ void hone::buildFusePhase(OpPassManager &manager,
 
 void hone::buildCheckpointPhase(OpPassManager &manager,
                                 const PipelineOptions &options) {
+  // Before recomputation, which then finds the arena without that state.
+  if (options.offload != "off") {
+    OffloadStateOptions offload;
+    offload.what = options.offload;
+    offload.chunk = options.offloadChunk;
+    offload.budget = options.memoryBudget;
+    offload.hostMemory = options.hostMemory;
+    offload.report = options.report;
+    manager.addPass(createOffloadState(offload));
+  }
   // On groups: a value is recomputed by the kernel that made it, bit for bit.
   manager.addPass(createPlanCheckpoints(
       {options.memoryBudget, options.checkpoint, options.report}));

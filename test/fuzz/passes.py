@@ -185,6 +185,8 @@ COMPILED = ("hone-plan-memory", "hone-verify-plan", "hone-lower-to-kernels", "ho
             "hone-approximate-math", "hone-bind-kernels", "hone-verify-llvm")
 # What an attribute says to later phases alone: test/Transforms/Fuse/plan-attention.
 MARKING = ("hone-plan-attention",)
+# Whole training steps, that are run: test/e2e/offload.test.
+OFFLOADING = ("hone-offload-state",)
 # Device code: test/Target/GPU and test/unit/Target, where the emulator runs it.
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
 # Whose results several ranks run: sharded.py.
@@ -293,8 +295,8 @@ def registered() -> set[str]:
 
 
 def complete() -> int:
-    known = {*TABLE, *COMPILED, *MARKING, *EMULATED, *SHARDED, *OVERLAPPING, *ENDING, *GENERATING, *CHANGING, *STAGED,
-             *JOINING, *BLOCKS, *RINGS, *QUANTIZED, *PIPELINES}
+    known = {*TABLE, *COMPILED, *MARKING, *OFFLOADING, *EMULATED, *SHARDED, *OVERLAPPING, *ENDING, *GENERATING,
+             *CHANGING, *STAGED, *JOINING, *BLOCKS, *RINGS, *QUANTIZED, *PIPELINES}
     tests = " ".join(path.read_text() for path in Path(__file__).parent.glob("*.test"))
     problems = [f"{name}: no row in test/fuzz/passes.py says how it is checked"
                 for name in sorted(registered() - known)]
@@ -349,6 +351,7 @@ def main() -> int:
             print(f"{name}: {row.rule.__name__} on {', '.join(row.sources)}")
         print(f"compiled (programs.py): {', '.join(COMPILED)}")
         print(f"marking (test/Transforms): {', '.join(MARKING)}")
+        print(f"offloading (test/e2e): {', '.join(OFFLOADING)}")
         print(f"emulated (test/unit/Target): {', '.join(EMULATED)}")
         return 0
     failures = 0

@@ -39,6 +39,8 @@ ATTENTION = ("hone-attention-tests", *PROGRAMS)
 CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Graph.cpp"
 BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
 RANKS_MEET = ("honert-tests",)
+OFFLOAD, STAGED = ("e2e/offload.test",), "lib/Transforms/Plan/StagedParts.cpp"
+FILE_ARENA = "runtime/lib/exec/cpu/FileArena.cpp"
 UNFUSED_TESTS = ("Transforms/Fuse/decompose-attention", "fuzz/decompose-attention.test")
 FP8, SCALES = "runtime/lib/base/Fp8.h", "runtime/lib/base/ScaleLayout.h"
 CODES = ("honert-tests", "Interpreter/quantize-torch.test")
@@ -522,6 +524,21 @@ BUGS = [
         "return {reshape(value, {columns, rows}), true};", CODE_PRODUCTS),
     Bug("fp8-roles-exchanged", VJP, "swap ? other.role : FactorRole::gradient",
         "swap ? FactorRole::gradient : other.role", GRADIENTS),
+    # State in the second arena.
+    Bug("offload-up-not-awaited", FILE_ARENA, "for (auto &queue : queues)\n    HONERT_TRY(queue->wait(token));",
+        "HONERT_TRY(queues[0]->wait(token));", OFFLOAD),
+    Bug("offload-down-not-awaited", FILE_ARENA, "for (auto &queue : queues)\n    HONERT_TRY(queue->wait(token));",
+        "HONERT_TRY(queues[1]->wait(token));", OFFLOAD),
+    Bug("offload-memory-reused-early", STAGED, "position[parts[index + 2].group] - 1", "position[parts[index + 1].group] - 1",
+        ("Transforms/Plan/offload-state",)),
+    Bug("offload-ranges-coincide", STAGED, "stateOf(argument).offset, tokenOf", "stateOf(staged.arguments.front()).offset, tokenOf",
+        OFFLOAD),
+    Bug("offload-first-copy-late", STAGED, "needed -= kernelSeconds(group, target);", "needed = double(kernelSeconds(group, target) < 0);",
+        ("Transforms/Plan/offload-state",)),
+    Bug("offload-part-not-copied-back", FILE_ARENA, "queues[static_cast<int64_t>(copy.direction)]->push(copy);",
+        "if (copy.token != 3)\n    queues[static_cast<int64_t>(copy.direction)]->push(copy);", OFFLOAD),
+    Bug("offload-state-not-saved", "runtime/lib/io/checkpoint/State.cpp",
+        "if (argument.isState())\n        tensors", "if (argument.isState() && !argument.isOnHost)\n        tensors", OFFLOAD),
 ]
 
 

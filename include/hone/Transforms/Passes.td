@@ -1236,6 +1236,35 @@ def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hone::dist::DistDialect"];
 }
 
+def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {
+  let summary = "Places optimizer state and master weights in the second arena";
+  let description = [{
+    The pass marks state that one kernel of one function reads and replaces, the update, as `plan.host`, and cuts updates
+    of many tensors into parts (docs/rationale/offload.md). While one part runs, the state of the next one is copied to
+    the arena and that of the one before is copied back (hone-plan-memory). What is computed stays the same.
+
+    Candidates are arguments of kind `opt`, and then parameters that have a working copy. `what` says how many of them:
+
+    | what | |
+    |---|---|
+    | `off` | none |
+    | `state` | all |
+    | `auto` | so many, in this order, that the arena fits in `budget` with nothing recomputed; all if none is enough |
+
+    No part copies more than `chunk` bytes of state, unless one tensor has more; 0 is a sixteenth of the state of all
+    candidates, at most 256 MiB. With `report`, a remark says what the
+    second arena holds.
+  }];
+  let options = [
+    Option<"what", "what", "std::string", "\"off\"", "auto, state or off">,
+    Option<"chunk", "chunk", "int64_t", "268435456", "Bytes of state that a part of an update has copied">,
+    Option<"budget", "budget", "int64_t", "0", "With auto: bytes that the arena may have">,
+    Option<"hostMemory", "host-memory", "int64_t", "0", "Bytes that the second arena may have; 0: any">,
+    Option<"report", "report", "bool", "false", "Emit a remark on what is placed there">
+  ];
+  let dependentDialects = ["::hone::plan::PlanDialect"];
+}
+
 def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Gives every value an offset in one arena";
   let description = [{

@@ -1,0 +1,339 @@
+//===- OffloadState.cpp - Which state lies in the second arena ------------===//
+//
+// State that only the update reads is needed once per step. The pass marks it
+// and cuts the update into parts; hone-plan-memory makes copies of that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionPlanner.h"
+
+#include "hone/Support/ByteSize.h"
+#include "hone/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace hone {
+#define GEN_PASS_DEF_OFFLOADSTATE
+#include "hone/Transforms/Passes.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+/// State that one kernel of one function reads and replaces.
+struct Candidate {
+  StateKey key;
+  BlockArgument argument;
+  FusedOp group;
+  int64_t bytes;
+};
+
+struct OffloadState : hone::impl::OffloadStateBase<OffloadState> {
+  using Base::Base;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult check();
+  FailureOr<size_t> howMany(ArrayRef<Candidate> candidates);
+  FailureOr<bool> fits(ArrayRef<Candidate> away);
+  LogicalResult apply(ArrayRef<Candidate> away, ModuleOp module);
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+static StateKey keyOf(func::FuncOp func, unsigned index) {
+  return {argString(func, index, attr::kind),
+          argString(func, index, attr::fqn)};
+}
+
+/// The kernel that alone reads `argument` and writes over it the value that its
+/// function returns in its place; null if there is none.
+static FusedOp replacingGroup(func::FuncOp func, BlockArgument argument) {
+  if (!argument.hasOneUse())
+    return {};
+  OpOperand &use = *argument.use_begin();
+  auto group = dyn_cast<FusedOp>(use.getOwner());
+  if (!group)
+    return {};
+  Operation *ret = func.getBody().front().getTerminator();
+  for (OpOperand &returned : ret->getOpOperands()) {
+    auto donor = func.getResultAttrOfType<IntegerAttr>(
+        returned.getOperandNumber(), attr::donates);
+    auto result = dyn_cast<OpResult>(returned.get());
+    if (!donor || donor.getInt() != argument.getArgNumber() || !result ||
+        result.getOwner() != group || !result.hasOneUse() ||
+        result.getType() != argument.getType())
+      continue;
+    for (AliasPair pair : group.getReusableOperands())
+      if (pair.result == result.getResultNumber() &&
+          pair.operand == use.getOperandNumber())
+        return group;
+  }
+  return {};
+}
+
+/// State that may lie in the second arena: moments first, then parameters that
+/// have a working copy, as functions have them.
+static SmallVector<Candidate> findCandidates(ModuleOp module) {
+  llvm::MapVector<StateKey, SmallVector<BlockArgument>> readers;
+  llvm::DenseSet<StringRef> copied;
+  for (func::FuncOp func : programFunctions(module))
+    for (BlockArgument argument : func.getArguments()) {
+      StateKey key = keyOf(func, argument.getArgNumber());
+      if (key.first == kind::workingCopy)
+        copied.insert(key.second);
+      if (!argument.use_empty())
+        readers[key].push_back(argument);
+    }
+  SmallVector<Candidate> moments, masters;
+  for (auto &[key, arguments] : readers) {
+    bool isMoment = key.first == kind::opt;
+    bool isMaster = key.first == kind::param && copied.contains(key.second);
+    BlockArgument argument = arguments.front();
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (!(isMoment || isMaster) || arguments.size() != 1 || type.getRank() == 0)
+      continue;
+    auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    if (FusedOp group = replacingGroup(func, argument))
+      (isMoment ? moments : masters)
+          .push_back({key, argument, group, byteSize(type)});
+  }
+  moments.append(masters);
+  return moments;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of the update
+//===----------------------------------------------------------------------===//
+
+/// A kernel that computes `ops` of `group`, which has no other ops between them
+/// and its operands.
+static void makePart(OpBuilder &builder, FusedOp group,
+                     ArrayRef<Operation *> ops) {
+  Block &body = group.getBodyBlock();
+  llvm::SmallDenseSet<Operation *> own(ops.begin(), ops.end());
+  SmallVector<OpResult> results; // of the group
+  for (OpResult result : group->getResults()) {
+    Value inside = body.getTerminator()->getOperand(result.getResultNumber());
+    if (own.contains(inside.getDefiningOp()))
+      results.push_back(result);
+  }
+  llvm::SmallSetVector<unsigned, 16> read;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        read.insert(argument.getArgNumber());
+  SmallVector<Value> inputs;
+  for (unsigned index : read)
+    inputs.push_back(group.getInputs()[index]);
+  SmallVector<Type> types;
+  for (OpResult result : results)
+    types.push_back(result.getType());
+  auto part =
+      builder.create<FusedOp>(group.getLoc(), types, group.getFamily(), inputs);
+  part->setDiscardableAttrs(group->getDiscardableAttrDictionary());
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&part.getBody());
+  IRMapping mapping;
+  for (unsigned index : read)
+    mapping.map(
+        body.getArgument(index),
+        block->addArgument(group.getInputs()[index].getType(), group.getLoc()));
+  for (Operation *op : ops)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (auto [result, made] : llvm::zip_equal(results, part.getResults())) {
+    yielded.push_back(mapping.lookup(
+        body.getTerminator()->getOperand(result.getResultNumber())));
+    result.replaceAllUsesWith(made);
+  }
+  builder.create<YieldOp>(group.getLoc(), yielded);
+}
+
+/// Whether the ops of `group` compute from its operands alone, so that each may
+/// be in a kernel of its own.
+static bool isDivisible(FusedOp group) {
+  if (group.getFamily() != KernelFamily::multiTensor)
+    return false;
+  return llvm::all_of(
+      group.getBodyBlock().without_terminator(), [](Operation &op) {
+        return llvm::all_of(op.getOperands(), [](Value operand) {
+          return isa<BlockArgument>(operand);
+        });
+      });
+}
+
+/// Cuts `group` where what its ops read of `away` exceeds `chunk`.
+static void divide(FusedOp group, const llvm::DenseSet<Value> &away,
+                   int64_t chunk) {
+  SmallVector<SmallVector<Operation *>> parts(1);
+  int64_t bytes = 0;
+  for (Operation &op : group.getBodyBlock().without_terminator()) {
+    int64_t own = 0;
+    for (Value operand : op.getOperands()) {
+      unsigned index = cast<BlockArgument>(operand).getArgNumber();
+      if (away.contains(group.getInputs()[index]))
+        own += byteSize(operand.getType());
+    }
+    if (bytes + own > chunk && !parts.back().empty()) {
+      parts.emplace_back();
+      bytes = 0;
+    }
+    parts.back().push_back(&op);
+    bytes += own;
+  }
+  if (parts.size() == 1)
+    return;
+  OpBuilder builder(group);
+  for (ArrayRef<Operation *> ops : parts)
+    makePart(builder, group, ops);
+  group.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// What a part may copy: 256 MiB hide the time that a disk takes to answer, and
+/// of less state parts still leave most of it where it is.
+static int64_t defaultChunk(ArrayRef<Candidate> candidates) {
+  int64_t bytes = 0;
+  for (const Candidate &one : candidates)
+    bytes += one.bytes;
+  return std::clamp<int64_t>(bytes / 16, 1, int64_t(256) << 20);
+}
+
+/// Marks `away` in all functions, and cuts their kernels into parts.
+LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
+  llvm::DenseSet<StateKey> keys;
+  for (const Candidate &one : away)
+    keys.insert(one.key);
+  llvm::DenseSet<Value> values;
+  llvm::SmallSetVector<FusedOp, 16> groups;
+  for (func::FuncOp func : programFunctions(module))
+    for (BlockArgument argument : func.getArguments()) {
+      if (!keys.contains(keyOf(func, argument.getArgNumber())))
+        continue;
+      func.setArgAttr(argument.getArgNumber(), plan::hostAttr,
+                      UnitAttr::get(&getContext()));
+      values.insert(argument);
+      for (Operation *user : argument.getUsers())
+        if (auto group = dyn_cast<FusedOp>(user))
+          groups.insert(group);
+    }
+  for (FusedOp group : groups)
+    if (isDivisible(group))
+      divide(group, values, chunk);
+  return success();
+}
+
+/// Whether the arena of the program is within the budget with `away` in the
+/// second one.
+FailureOr<bool> OffloadState::fits(ArrayRef<Candidate> away) {
+  OwningOpRef<ModuleOp> trial = getOperation().clone();
+  FailureOr<TargetDescription> target = getTarget(*trial);
+  if (failed(target) || failed(apply(away, *trial)))
+    return failure();
+  StateMap state;
+  StateBytes bytes;
+  SmallVector<func::FuncOp> funcs = programFunctions(*trial);
+  for (func::FuncOp func : funcs)
+    if (failed(collectState(func, state, bytes)))
+      return failure();
+  for (func::FuncOp func : funcs) {
+    FunctionPlanner planner(func, state, *target);
+    if (failed(planner.plan()))
+      return failure();
+    if (bytes.arena + planner.temporaryBytes() > budget)
+      return false;
+  }
+  return true;
+}
+
+/// The first candidates of which so many go to the second arena.
+FailureOr<size_t> OffloadState::howMany(ArrayRef<Candidate> candidates) {
+  if (what == "state")
+    return candidates.size();
+  size_t low = 0, high = 0; // of what fits, as far as known
+  for (int64_t bytes = 0; high != candidates.size(); ++high) {
+    bytes += llvm::alignTo(candidates[high].bytes, plan::alignment);
+    if (hostMemory != 0 && bytes > hostMemory)
+      break;
+  }
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    FailureOr<bool> enough = fits(candidates.take_front(middle));
+    if (failed(enough))
+      return failure();
+    *enough ? high = middle : low = middle + 1;
+  }
+  return high;
+}
+
+LogicalResult OffloadState::check() {
+  auto error = [&] {
+    return getOperation().emitError() << "option 'offload' ";
+  };
+  if (what != "state" && what != "auto")
+    return error() << "is '" << what << "', expected auto, state or off";
+  if (chunk < 0)
+    return error() << "moves " << int64_t(chunk)
+                   << " bytes at a time (offload-chunk), expected at least 1";
+  if (what == "auto" && budget == 0)
+    return error() << "is 'auto', which moves what a budget needs, expected "
+                      "memory-budget=SIZE or offload=state";
+  if (what == "auto" && getOperation()->hasAttr(dist::stageAttr))
+    return error() << "is 'auto', which stages of a pipeline do not know, "
+                      "expected state or off";
+  FailureOr<TargetDescription> target = getTarget(getOperation());
+  if (failed(target))
+    return failure();
+  if (target->kind == TargetKind::CUDA)
+    return error() << "is '" << what
+                   << "', which a program for a GPU cannot do yet, expected "
+                      "off; --moments=8bit makes optimizer state smaller";
+  return success();
+}
+
+void OffloadState::runOnOperation() {
+  if (what == "off")
+    return;
+  if (failed(check()))
+    return signalPassFailure();
+  SmallVector<Candidate> candidates = findCandidates(getOperation());
+  if (candidates.empty()) {
+    getOperation().emitError("option 'offload': no state is read by the update "
+                             "alone, expected an optimizer with moments, or "
+                             "offload=off");
+    return signalPassFailure();
+  }
+  if (chunk == 0)
+    chunk = defaultChunk(candidates);
+  FailureOr<size_t> count = howMany(candidates);
+  if (failed(count))
+    return signalPassFailure();
+  ArrayRef<Candidate> away = ArrayRef(candidates).take_front(*count);
+  int64_t bytes = 0;
+  for (const Candidate &one : away)
+    bytes += llvm::alignTo(one.bytes, plan::alignment);
+  if (hostMemory != 0 && bytes > hostMemory) {
+    getOperation().emitError()
+        << "the second arena needs " << formatBytes(bytes) << " (" << bytes
+        << " bytes), expected at most host-memory of "
+        << formatBytes(hostMemory);
+    return signalPassFailure();
+  }
+  if (failed(apply(away, getOperation())))
+    return signalPassFailure();
+  if (report && !away.empty())
+    emitRemark(getOperation().getLoc())
+        << "the second arena holds " << away.size() << " of "
+        << candidates.size()
+        << " tensors of state that the update alone reads, "
+        << formatBytes(bytes);
+}
