@@ -67,6 +67,18 @@ static void printRoom(llvm::raw_ostream &out, const Summary &summary,
     out << formatv("                 {0}: {1}\n", advice.flag, advice.text);
 }
 
+/// What lies beyond the arena, and what it costs to reach it.
+static void printSecondArena(llvm::raw_ostream &out, const Summary &summary) {
+  const CopyCost &copies = summary.copies;
+  out << formatv("second arena     {0} ({1} bytes)\n",
+                 formatBytes(summary.memory.secondArena),
+                 summary.memory.secondArena)
+      << formatv("  copies a step  {0} up, {1} down; launches wait {2:F3} ms "
+                 "for them\n",
+                 formatBytes(copies.up), formatBytes(copies.down),
+                 copies.exposed * 1e3);
+}
+
 static void printMemory(llvm::raw_ostream &out, const Summary &summary,
                         const MachineModel &machine) {
   const MemorySummary &memory = summary.memory;
@@ -75,6 +87,8 @@ static void printMemory(llvm::raw_ostream &out, const Summary &summary,
   for (const auto &[name, bytes] : memory.categories())
     out << formatv("  {0,-14} {1}\n", name, formatBytes(bytes));
   printRoom(out, summary, machine);
+  if (memory.secondArena > 0)
+    printSecondArena(out, summary);
   if (memory.budget)
     out << formatv("memory budget    {0}\n", formatBytes(*memory.budget));
   if (memory.at)

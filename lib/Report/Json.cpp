@@ -66,6 +66,15 @@ static void writeTensors(OStream &out, const MemorySummary &memory) {
 static void writeMemory(OStream &out, const Report &report) {
   const MemorySummary &memory = report.summary.memory;
   out.attribute("arena", memory.arena);
+  if (memory.secondArena > 0) {
+    const CopyCost &copies = report.summary.copies;
+    out.attributeObject("second_arena", [&] {
+      out.attribute("bytes", memory.secondArena);
+      out.attribute("up", copies.up);
+      out.attribute("down", copies.down);
+      out.attribute("exposed_seconds", copies.exposed);
+    });
+  }
   if (std::optional<int64_t> room = report.machine.arenaRoom())
     out.attribute("capacity", *room);
   if (memory.budget)

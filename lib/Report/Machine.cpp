@@ -170,7 +170,7 @@ TimelineSeconds hone::report::estimateTimeline(const Summary &summary,
 
 double hone::report::estimateStep(const Summary &summary,
                                   const MachineModel &machine) {
-  return estimateTimeline(summary, machine).total();
+  return estimateTimeline(summary, machine).total() + summary.copies.exposed;
 }
 
 double hone::report::findUtilization(const Summary &summary,

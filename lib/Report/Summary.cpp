@@ -323,10 +323,12 @@ static MemorySummary readMemory(plan::ProgramOp program,
                                 const MemoryTimeline &timeline) {
   auto module = program->getParentOfType<mlir::ModuleOp>();
   MemorySummary memory;
+  memory.secondArena = program.getHost().value_or(0);
   // At multiples of 64 bytes.
   for (auto argument : program.getBody().getOps<plan::ArgumentOp>())
-    memory.state[argument.getKind().str()] +=
-        llvm::alignTo(argument.getEnd(), 64) - argument.getOffset();
+    if (!argument.getHost())
+      memory.state[argument.getKind().str()] +=
+          llvm::alignTo(argument.getEnd(), 64) - argument.getOffset();
   memory.arena = timeline.arenaBytes();
   memory.peak = timeline.peakBytes();
   memory.gaps = timeline.gapBytes();
@@ -358,8 +360,11 @@ Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
   summary.memory = readMemory(program, timeline);
   PassFinder passes(program);
   llvm::DenseMap<mlir::Value, size_t> begun;
-  for (auto function : program.getBody().getOps<plan::FunctionOp>())
+  for (auto function : program.getBody().getOps<plan::FunctionOp>()) {
     passes.visit(function);
+    summary.copies.add(timeCopies(function, target),
+                       summary.timesPerStep(function.getSymName()));
+  }
   for (MemoryPoint point : timeline.points()) {
     Launch launch =
         readLaunch(point.launch, point.function.getSymName(), target);

@@ -3,6 +3,7 @@
 #ifndef HONE_REPORT_SUMMARY_H
 #define HONE_REPORT_SUMMARY_H
 
+#include "hone/Analysis/Cost/CopyTimeline.h"
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Cost/LibraryRoofline.h"
 #include "hone/Analysis/Memory/Timeline.h"
@@ -64,6 +65,7 @@ struct Launch {
 /// What the arena holds, and what other sizes of it would have cost.
 struct MemorySummary {
   int64_t arena = 0;                      ///< bytes of the peak
+  int64_t secondArena = 0;                ///< bytes beyond it
   hone::MemoryBytes peak;                 ///< at the fullest point
   int64_t gaps = 0;                       ///< of the arena, there
   std::optional<size_t> at;               ///< launch of the fullest point
@@ -102,6 +104,7 @@ struct Summary {
   std::optional<int64_t> stage; ///< of a pipeline
   std::vector<StageMessages> messages;
   std::vector<TriedPlan> tried; ///< where it does not fit, and others were
+  hone::CopyCost copies; ///< of a step, between the two arenas
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 
