@@ -88,7 +88,7 @@ HONE_TINY_MEMORY=500000000 .venv/bin/python test/e2e/memory_limits.py build/chec
   --limits 20 --largest 1200 --group 32 --group 100 --group 200 --group 300 --group 400 --group 500 --group 550 \
   --group 700
 
-# A model whose state does not fit into memory beside the rest: 350M with equal bits, and 1.5B within 12 GiB (an hour).
+# A model whose state does not fit into memory beside the rest: 350M with equal bits, and 1.5B within 12 GiB (hours).
 .venv/bin/python test/e2e/offload_large.py build/check/offload-350m --layers 24 --width 1024 --heads 16 --limit 6 \
   --steps 3 --compare
 .venv/bin/python test/e2e/offload_large.py build/check/offload-1.5b --steps 20
