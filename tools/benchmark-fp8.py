@@ -137,25 +137,27 @@ def add(results: pathlib.Path, entry: dict) -> None:
 # ---- The page --------------------------------------------------------------------------------------------------------
 
 
-def mean_losses(entries: list[dict], model: str) -> dict[str, tuple[float, int]]:
-    """Of each precision the mean over seeds, the last result of each."""
-    by_seed: dict[str, dict[int, float]] = {}
+def losses_by_seed(entries: list[dict], model: str) -> dict[str, dict[int, float]]:
+    """Of each precision the last result of each seed."""
+    losses: dict[str, dict[int, float]] = {}
     for entry in entries:
         if entry["kind"] == "curve" and entry["model"] == model:
-            by_seed.setdefault(entry["precision"], {})[entry["seed"]] = entry["loss"]
-    return {name: (statistics.fmean(losses.values()), len(losses)) for name, losses in by_seed.items()}
+            losses.setdefault(entry["precision"], {})[entry["seed"]] = entry["loss"]
+    return losses
 
 
 def curve_rows(entries: list[dict], models: list[str]) -> tuple[list[str], list[str]]:
     rows, missed = [], []
     for model in models:
-        means = mean_losses(entries, model)
-        if "bf16" not in means:
-            continue
-        base = means["bf16"][0]
-        for name, (loss, seeds) in means.items():
+        losses = losses_by_seed(entries, model)
+        for name, by_seed in losses.items():
+            seeds = sorted(by_seed.keys() & losses.get("bf16", {}).keys())
+            if not seeds:
+                continue
+            loss = statistics.fmean(by_seed[seed] for seed in seeds)
+            base = statistics.fmean(losses["bf16"][seed] for seed in seeds)
             change, bar = 100 * (loss / base - 1), BARS.get(name)
-            rows.append(f"| {NAMES[model]} | {name} | {loss:.4f} | {change:+.2f} % | {seeds} | "
+            rows.append(f"| {NAMES[model]} | {name} | {loss:.4f} | {change:+.2f} % | {len(seeds)} | "
                         + (f"{bar} % |" if bar else "|"))
             if bar and abs(change) > bar:
                 missed.append(f"{model} {name}: {change:+.2f} %, bar {bar} %")
