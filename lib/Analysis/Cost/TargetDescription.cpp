@@ -23,19 +23,30 @@ using namespace hone;
 // kernels, 3.5 to 4.1 TB/s. A100: the best published rate of products, and of
 // memory an assumption. B200: shares of the H200 as published for the H100, 80
 // % in products. f32 products: three quarters of the vector units' peak, an
-// assumption.
+// assumption. RTX 4090 and 5090: assumptions too, the same share of the data
+// sheet on both, of memory an H200's. Products of 8-bit codes: an H200 and a
+// B200 reach 2.02 and 1.92 times their rate of bf16 with one scale per tensor,
+// 1.72 with blocks, 1.83 with MX (TransformerEngine's benchmark of a 5B model's
+// layer, operands quantised before); others: 85 % of the data sheet's rate,
+// which is twice that of bf16. None of them is measured.
 static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
 static constexpr honert::DataSheet ofH200 = *honert::findDataSheet("H200");
 static constexpr honert::DataSheet ofB200 = *honert::findDataSheet("B200");
+static constexpr honert::DataSheet of4090 = *honert::findDataSheet("RTX 4090");
+static constexpr honert::DataSheet of5090 = *honert::findDataSheet("RTX 5090");
 static constexpr double gib = 1 << 30;
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
-     ofA100.bandwidth, 1.7e12, ofA100.gib *gib},
+     ofA100.bandwidth, 1.7e12, ofA100.gib *gib, 0, 0},
     {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12, ofH200.bandwidth,
-     3.8e12, ofH200.gib *gib, /*isMeasured=*/true},
+     3.8e12, ofH200.gib *gib, 1453e12, 1240e12, /*isMeasured=*/true},
     {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
-     ofB200.bandwidth, 6.3e12, ofB200.gib *gib},
+     ofB200.bandwidth, 6.3e12, ofB200.gib *gib, 3460e12, 3290e12},
+    {"sm_89", "RTX 4090", of4090.narrow, 160e12, 62e12, 37e12, of4090.bandwidth,
+     0.8e12, of4090.gib *gib, 280e12, 0},
+    {"sm_120", "RTX 5090", of5090.narrow, 203e12, 79e12, 47e12,
+     of5090.bandwidth, 1.42e12, of5090.gib *gib, 356e12, 0},
 };
 
 static const DeviceFigures &hopper() { return devices[1]; }
@@ -116,10 +127,21 @@ bool TargetDescription::hasFusedAttention(Operation *op) const {
 }
 
 double TargetDescription::matmulFlopsPerSecond(Type element) const {
-  bool narrow = hasNarrowUnits && (element.isBF16() || element.isF16());
+  bool codes = element && (element.isFloat8E4M3FN() || element.isFloat8E5M2());
+  if (codes && kind == TargetKind::CUDA)
+    return codeFlopsPerSecond(/*hasTiles=*/false);
+  bool narrow =
+      hasNarrowUnits && (codes || element.isBF16() || element.isF16());
   if (kind == TargetKind::CPU)
     return narrow ? 450e9 : 240e9;
   return narrow ? device().narrow : device().wide;
+}
+
+// A CPU multiplies codes as the bf16 that codes times scales are.
+double TargetDescription::codeFlopsPerSecond(bool hasTiles) const {
+  if (kind == TargetKind::CPU)
+    return hasNarrowUnits ? 450e9 : 240e9;
+  return hasTiles ? device().scaledCodes : device().codes;
 }
 
 // CPU: docs/rationale/attention.md. CUDA: causal, on an H200: measured for

@@ -68,7 +68,10 @@ struct DeviceFigures {
   double maps;               ///< operations on elements
   double bytesPeak, bytes;   ///< memory
   double memoryBytes;        ///< its size by the data sheet
-  bool isMeasured = false;   ///< what is reached in 16-bit products and memory
+  /// Products of 8-bit codes, FLOP: one scale per tensor, and scales of blocks
+  /// or of MX; 0: its library has none.
+  double codes, scaledCodes;
+  bool isMeasured = false; ///< what is reached in 16-bit products and memory
 };
 
 struct TargetDescription {
@@ -82,6 +85,9 @@ struct TargetDescription {
   /// any, a GPU what hone-plan-attention marked.
   bool hasFusedAttention(mlir::Operation *op) const;
   double matmulFlopsPerSecond(mlir::Type element) const;
+  /// Of a product of 8-bit codes, `hasTiles`: with scales of tiles, not one
+  /// scale per operand. 0: the target's library has no such product.
+  double codeFlopsPerSecond(bool hasTiles) const;
   /// Of fused attention over heads of `width` elements.
   double attentionFlopsPerSecond(mlir::Type element, int64_t width,
                                  bool isBackward) const;

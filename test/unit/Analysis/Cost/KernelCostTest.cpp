@@ -53,7 +53,7 @@ TEST(KernelCost, DevicesHaveTheirOwnRates) {
   EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_100")).computing,
                    flops / 1800e12);
   // An architecture without figures.
-  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_89")).computing, flops / 720e12);
+  EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_86")).computing, flops / 720e12);
 }
 
 } // namespace

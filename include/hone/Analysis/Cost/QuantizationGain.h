@@ -1,0 +1,29 @@
+//===- QuantizationGain.h - Which products gain by 8-bit codes --*- C++ -*-===//
+//
+// A product of codes takes half the time or so, but its operands have to be
+// quantised first, which moves bytes in proportion to K + N while the product's
+// time is in proportion to K N: small weights lose.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_ANALYSIS_COST_QUANTIZATIONGAIN_H
+#define HONE_ANALYSIS_COST_QUANTIZATIONGAIN_H
+
+#include "hone/Analysis/Cost/TargetDescription.h"
+
+namespace hone {
+
+/// Seconds per row (token) that the three products of a weight [k, n] in a
+/// training step take less with codes than in bf16, less those of quantising
+/// the weight's input and the gradient of its output; negative: they take
+/// longer. `hasTiles`: scales of tiles, not one per tensor.
+double quantizationGain(const TargetDescription &target, int64_t k, int64_t n,
+                        bool hasTiles);
+
+/// The least K N / (K + N) with a gain; infinity where the target's library has
+/// no such product. A square weight has to have twice that many rows.
+double leastQuantizedSize(const TargetDescription &target, bool hasTiles);
+
+} // namespace hone
+
+#endif // HONE_ANALYSIS_COST_QUANTIZATIONGAIN_H
