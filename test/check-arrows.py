@@ -61,7 +61,7 @@ RUNTIME = {
     "exec/cuda/compare",
     "train": "base program io io/checkpoint io/data io/text comm/group comm/host comm/tcp exec exec/cpu exec/cuda "
     "exec/cuda/collectives",
-    "emulation/kernels": "",
+    "emulation/kernels": "base",
     "emulation/driver": "exec/cuda/core exec/cuda/products",
     "emulation/cublas": "base emulation/driver",
     "emulation/cudnn": "base emulation/driver exec/cuda/attention",

@@ -1,7 +1,6 @@
 //===- FakeCublas.cpp - cuBLASLt in plain loops ---------------------------===//
 
-#include "base/Types.h"
-#include "emulation/driver/FakeCuda.h"
+#include "emulation/cublas/Descriptors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,32 +12,6 @@ using namespace honert::fake;
 //===----------------------------------------------------------------------===//
 // Descriptors
 //===----------------------------------------------------------------------===//
-
-struct honert::CublasMatmulDesc {
-  bool tf32;
-  bool transposes[2] = {false, false};
-  int epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  char *vector = nullptr, *aux = nullptr;
-  int64_t auxStride = 0;
-  int32_t processors = 0; ///< 0: all
-
-  uint64_t usedProcessors() const {
-    return static_cast<uint64_t>(processors == 0 ? state().settings.processors
-                                                 : processors);
-  }
-};
-
-struct honert::CublasMatrixLayout {
-  DType dtype;
-  int64_t rows, cols, stride;
-  int32_t batch = 1;
-  int64_t batchStride = 0;
-
-  int64_t bytes() const {
-    int64_t last = (batch - 1) * batchStride + (cols - 1) * stride + rows;
-    return last * byteWidth(dtype);
-  }
-};
 
 struct honert::CublasPreference {
   uint64_t workspaceBytes = 0;
@@ -55,9 +28,13 @@ static cublasStatus_t enter(const char *function, bool mayCapture = false) {
   if (cublasStatus_t failed = enter(__VA_ARGS__))                              \
   return failed
 
-static cublasStatus_t mistake(const std::string &text) {
+cublasStatus_t fake::productMistake(const std::string &text) {
   (void)state().mistake(CUDA_SUCCESS, text);
   return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+static cublasStatus_t mistake(const std::string &text) {
+  return productMistake(text);
 }
 
 size_t fake::cublasLtGetVersion() { return state().settings.cublasVersion; }
@@ -102,12 +79,40 @@ static cublasStatus_t take(T &target, const void *value, size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+/// An attribute of scales, which came with 12.9.
+static std::optional<cublasStatus_t>
+setScaleAttribute(CublasMatmulDesc &desc,
+                  cublasLtMatmulDescAttributes_t attribute, const void *value,
+                  size_t bytes) {
+  bool isOfB = attribute == CUBLASLT_MATMUL_DESC_B_SCALE_MODE ||
+               attribute == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER;
+  switch (attribute) {
+  case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
+  case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
+    if (state().settings.cublasVersion < 120900)
+      return mistake("a scale mode, which this version lacks");
+    return take(desc.scaleModes[isOfB], value, bytes);
+  case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+  case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+    return take(desc.scales[isOfB], value, bytes);
+  case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
+    return take(desc.isFast, value, bytes);
+  case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+    return take(desc.biasType, value, bytes);
+  default:
+    return std::nullopt;
+  }
+}
+
 cublasStatus_t
 fake::cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                      cublasLtMatmulDescAttributes_t attribute,
                                      const void *value, size_t bytes) {
   FAKE_ENTER("cublasLtMatmulDescSetAttribute");
   int32_t number = 0;
+  if (std::optional<cublasStatus_t> status =
+          setScaleAttribute(*desc, attribute, value, bytes))
+    return *status;
   switch (attribute) {
   case CUBLASLT_MATMUL_DESC_TRANSA:
   case CUBLASLT_MATMUL_DESC_TRANSB:
@@ -140,9 +145,11 @@ cublasStatus_t fake::cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
                                                 uint64_t rows, uint64_t cols,
                                                 int64_t stride) {
   FAKE_ENTER("cublasLtMatrixLayoutCreate");
-  DType dtype = type == CUDA_R_16BF  ? DType::bf16
-                : type == CUDA_R_16F ? DType::f16
-                                     : DType::f32;
+  DType dtype = type == CUDA_R_16BF      ? DType::bf16
+                : type == CUDA_R_16F     ? DType::f16
+                : type == CUDA_R_8F_E4M3 ? DType::f8e4m3
+                : type == CUDA_R_8F_E5M2 ? DType::f8e5m2
+                                         : DType::f32;
   *layout = new CublasMatrixLayout{dtype, static_cast<int64_t>(rows),
                                    static_cast<int64_t>(cols), stride};
   state().born("layout");
@@ -215,8 +222,10 @@ static cublasStatus_t checkProduct(const CublasMatmulDesc &desc,
   if (k != (desc.transposes[1] ? b.cols : b.rows) || rows != d.rows ||
       cols != d.cols || c.rows != d.rows || c.cols != d.cols)
     return mistake("a product of matrices that do not fit");
-  if (a.dtype != b.dtype || c.dtype != d.dtype ||
-      (d.dtype != DType::f32 && d.dtype != a.dtype))
+  if (cublasStatus_t failed = checkCodes(desc, {a, b, c, d}))
+    return failed;
+  if (!isFp8(a.dtype) && (a.dtype != b.dtype || c.dtype != d.dtype ||
+                          (d.dtype != DType::f32 && d.dtype != a.dtype)))
     return mistake("a product of types that the library does not have");
   constexpr int hasAux = 128, hasVector = 4 | 16 | 256 | 512;
   if ((desc.epilogue & hasAux) &&
@@ -296,6 +305,7 @@ private:
   void finishColumn(int64_t col, std::vector<float> &sums,
                     std::vector<float> &columnSums, int64_t batch) const;
   void sumOperand() const;
+  double biasOf(int64_t row) const;
 };
 } // namespace
 
@@ -327,6 +337,14 @@ static double geluSlope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope;
 }
 
+/// Beside codes of its own type.
+double Product::biasOf(int64_t row) const {
+  DType dtype = desc.biasType == CUDA_R_16BF  ? DType::bf16
+                : desc.biasType == CUDA_R_16F ? DType::f16
+                                              : d.dtype;
+  return loadElement(dtype, desc.vector + row * byteWidth(dtype));
+}
+
 /// Epilogue and rounding of one column of D, whose sums are given.
 void Product::finishColumn(int64_t col, std::vector<float> &sums,
                            std::vector<float> &columnSums,
@@ -338,7 +356,7 @@ void Product::finishColumn(int64_t col, std::vector<float> &sums,
     if (beta != 0)
       value += beta * load(c, cData, batch, row, col);
     if ((desc.epilogue & 4) && state().settings.fault != Fault::epilogue)
-      value += loadElement(d.dtype, desc.vector + row * width);
+      value += biasOf(row);
     char *aux =
         desc.aux ? desc.aux + (col * desc.auxStride + row) * width : nullptr;
     if (forward && (desc.epilogue & 128))
@@ -364,14 +382,16 @@ void Product::runOne(int64_t batch) const {
     for (int64_t row = 0; row != rows; ++row)
       left[i * rows + row] =
           rounded(desc.transposes[0] ? load(a, aData, batch, i, row)
-                                     : load(a, aData, batch, row, i));
+                                     : load(a, aData, batch, row, i)) *
+          scaleOf(desc, 0, a, row, i);
   std::vector<float> sums(static_cast<size_t>(rows)), columnSums(sums.size());
   for (int64_t col = 0; col != d.cols; ++col) {
     std::fill(sums.begin(), sums.end(), 0.0f);
     for (int64_t i = 0; i != k; ++i) {
       float factor =
           rounded(desc.transposes[1] ? load(b, bData, batch, col, i)
-                                     : load(b, bData, batch, i, col));
+                                     : load(b, bData, batch, i, col)) *
+          scaleOf(desc, 1, b, col, i);
       for (int64_t row = 0; row != rows; ++row)
         sums[row] += left[i * rows + row] * factor;
     }
@@ -445,11 +465,16 @@ cublasStatus_t fake::cublasLtMatmul(
   if (cublasStatus_t failed =
           checkProduct(*desc, *aLayout, *bLayout, *cLayout, *dLayout))
     return failed;
+  if (cublasStatus_t failed =
+          checkScalePointers(*desc, {*aLayout, *bLayout, *cLayout, *dLayout}))
+    return failed;
   const void *data[] = {a, b, c, d};
   const CublasMatrixLayout *layouts[] = {aLayout, bLayout, cLayout, dLayout};
   for (int i = 0; i != 4; ++i) {
     if (!state().isOnDevice(data[i], layouts[i]->bytes()))
       return mistake("an operand outside the memory of the device");
+    if (isFp8(aLayout->dtype) && reinterpret_cast<uintptr_t>(data[i]) % 16 != 0)
+      return mistake("codes or their product at no multiple of 16 bytes");
     if (reinterpret_cast<uintptr_t>(data[i]) % algorithm->data[1 + i] != 0)
       return mistake("an operand that is less aligned than was said");
   }

@@ -1,5 +1,6 @@
 //===- Instructions.cpp - What device code calls --------------------------===//
 
+#include "base/Fp8.h"
 #include "emulation/kernels/Emulator.h"
 
 #include <cfloat>
@@ -184,4 +185,20 @@ int64_t honemu_mulhi_ull(int64_t x, int64_t y) {
   auto product = static_cast<unsigned __int128>(static_cast<uint64_t>(x)) *
                  static_cast<uint64_t>(y);
   return static_cast<int64_t>(product >> 64);
+}
+
+//===----------------------------------------------------------------------===//
+// Codes of fp8
+//===----------------------------------------------------------------------===//
+
+static int16_t encodePair(honert::Fp8Format format, float high, float low) {
+  return static_cast<int16_t>(honert::encodeFp8(format, high) << 8 |
+                              honert::encodeFp8(format, low));
+}
+
+int16_t honemu_cvt_rn_satfinite_e4m3x2_f32(float high, float low) {
+  return encodePair(honert::Fp8Format::e4m3, high, low);
+}
+int16_t honemu_cvt_rn_satfinite_e5m2x2_f32(float high, float low) {
+  return encodePair(honert::Fp8Format::e5m2, high, low);
 }

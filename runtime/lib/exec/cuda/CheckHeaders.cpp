@@ -30,6 +30,9 @@ static_assert(offsetof(CUDA_MEMCPY2D, Height) == 120);
 
 #define CUBLAS_CONSTANT(name, value)                                           \
   static_assert(static_cast<int>(::name) == (value), #name);
+#if CUBLAS_VERSION < 120900
+#define CUBLAS_SCALE_CONSTANT(name, value) // not in this header
+#endif
 #define CUBLAS_FUNCTION(result, name, parameters)                              \
   static_assert(std::is_same_v<decltype(&::name), result(*) parameters>, #name);
 #include "exec/cuda/products/Cublas.def"

@@ -6,6 +6,7 @@
 #include "exec/cuda/core/Upload.h"
 
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -20,7 +21,9 @@ static constexpr int64_t aAt = 0, bAt = aAt + 8 * batches * m * k,
                          addendAt = cAt + 8 * batches * m * n,
                          biasAt = addendAt + 8 * batches * m * n,
                          auxAt = biasAt + 8 * n, sumsAt = auxAt + 8 * m * n,
-                         arenaBytes = sumsAt + 8 * (m + n);
+                         aScalesAt = sumsAt + 8 * (m + n),
+                         bScalesAt = aScalesAt + 512,
+                         arenaBytes = bScalesAt + 512;
 
 namespace {
 struct Types {
@@ -48,6 +51,7 @@ public:
 private:
   Status runTypes(const Types &types,
                   std::vector<std::pair<std::string, std::string>> &rows);
+  Status runCodes(std::vector<std::pair<std::string, std::string>> &rows);
   Status tryOne(MatmulLaunches &library, const MatmulLaunch &launch,
                 bool withSums, std::string &outcome);
   void fill(DType operand, DType result);
@@ -83,6 +87,31 @@ static constexpr ProductKind allKinds[] = {
      false},
     {"sums of A", Activation::none, Sums::ofA, false, false, false},
     {"sums of B", Activation::none, Sums::ofB, false, false, false}};
+
+/// Products of codes: each recipe's forward, and with f32 results for sums of
+/// gradients.
+struct CodesKind {
+  const char *name;
+  ScaleMode a, b;
+  DType operandB, result;
+  bool hasAddend, isFast;
+};
+
+static constexpr CodesKind allCodes[] = {
+    {"tensor", ScaleMode::tensor, ScaleMode::tensor, DType::f8e4m3, DType::bf16,
+     false, false},
+    {"tensor, fast", ScaleMode::tensor, ScaleMode::tensor, DType::f8e4m3,
+     DType::bf16, false, true},
+    {"tensor by e5m2, added", ScaleMode::tensor, ScaleMode::tensor,
+     DType::f8e5m2, DType::f32, true, false},
+    {"1x128 by 128x128", ScaleMode::vector128, ScaleMode::block128,
+     DType::f8e4m3, DType::bf16, false, false},
+    {"1x128, added", ScaleMode::vector128, ScaleMode::vector128, DType::f8e4m3,
+     DType::f32, true, false},
+    {"1x32", ScaleMode::vector32, ScaleMode::vector32, DType::f8e4m3,
+     DType::bf16, false, false},
+    {"1x32, added", ScaleMode::vector32, ScaleMode::vector32, DType::f8e4m3,
+     DType::f32, true, false}};
 
 static MatmulLaunch launchOf(const Types &types, const ProductKind &kind,
                              bool transposesA, bool transposesB) {
@@ -185,11 +214,45 @@ Status ProductTrials::runTypes(
   return Status();
 }
 
+static MatmulLaunch launchOf(const CodesKind &kind) {
+  Types types = {"", DType::f8e4m3, kind.result, false};
+  ProductKind plain = allKinds[0];
+  plain.hasAddend = kind.hasAddend;
+  MatmulLaunch launch = launchOf(types, plain, false, /*transposesB=*/true);
+  launch.scales = {
+      {kind.a, aScalesAt}, {kind.b, bScalesAt}, kind.operandB, kind.isFast};
+  return launch;
+}
+
+/// "absent": the GPU or the library is too old for a mode, or too new.
+Status ProductTrials::runCodes(
+    std::vector<std::pair<std::string, std::string>> &rows) {
+  MatmulLaunches library(device, {/*tf32=*/false, /*deterministic=*/false});
+  MatmulWorkspace workspace;
+  workspace.add(launchOf(allCodes[0]));
+  Status started = library.start(workspace);
+  for (const CodesKind &kind : allCodes) {
+    auto &[name, outcome] = rows.emplace_back();
+    name = format("fp8 %s", kind.name);
+    outcome = "absent"; // where the library does not start, too
+    if (!started.ok())
+      continue;
+    fill(DType::f8e4m3, kind.result);
+    bool isMx = kind.a == ScaleMode::vector32;
+    for (int64_t at = aScalesAt; at != arenaBytes; at += isMx ? 1 : 4)
+      storeElement(isMx ? DType::i8 : DType::f32, before.data() + at,
+                   isMx ? 127 - at % 7 : std::ldexp(1, -int(at / 4 % 7)));
+    HONERT_TRY(tryOne(library, launchOf(kind), false, outcome));
+  }
+  return Status();
+}
+
 Status
 ProductTrials::run(std::vector<std::pair<std::string, std::string>> &rows) {
   HONERT_TRY(arena.allocate(device, arenaBytes, "products to be tried"));
   for (const Types &types : allTypes)
     HONERT_TRY(runTypes(types, rows));
+  HONERT_TRY(runCodes(rows));
   for (const auto &[name, outcome] : rows)
     if (outcome != "ok" && outcome != "absent")
       return Status::error("product " + name + ": " + outcome);

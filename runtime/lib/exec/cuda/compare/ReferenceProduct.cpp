@@ -1,6 +1,7 @@
 //===- ReferenceProduct.cpp - Matrix products on the host -----------------===//
 
 #include "exec/cuda/compare/ReferenceProduct.h"
+#include "base/Fp8.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +18,23 @@ struct Rows {
   const double *at(int64_t row) const { return values.data() + row * length; }
 };
 
+/// An operand of one matrix of the batch: its first element, steps in elements,
+/// and the scales of codes.
+struct OperandRows {
+  DType dtype;
+  int64_t offset, first, count, rowStep, colStep;
+  const ProductScales::Side *scales = nullptr;
+};
+
 class Product {
 public:
   Product(const MatmulLaunch &launch, bool roundsToTf32, char *memory,
           const ThreadPool &pool)
       : launch(launch), memory(memory), pool(pool),
         result(expect(launch.c, launch.batch, launch.m, launch.n, 6)) {
-    operandError = roundsToTf32 ? 0x1p-9 : 0;
+    // Hopper sums products of codes to some 14 bits before it adds them in f32
+    // (not measured by us); products of bf16 are summed in f32.
+    operandError = roundsToTf32 ? 0x1p-9 : launch.scales ? 0x1p-12 : 0;
     if (launch.activation == Activation::geluAux)
       aux = Expected{{launch.result, launch.aux,
                       (launch.m - 1) * launch.auxStride + launch.n}};
@@ -39,8 +50,10 @@ private:
   double load(DType dtype, int64_t offset, int64_t element) const {
     return loadElement(dtype, memory + offset + element * byteWidth(dtype));
   }
-  Rows rowsOf(int64_t offset, int64_t batchStep, int64_t count, int64_t rowStep,
-              int64_t colStep) const;
+  /// What a code of an operand is multiplied by.
+  double scaleOf(const ProductScales::Side &scales, const ScaleLayout &layout,
+                 int64_t row, int64_t k) const;
+  Rows rowsOf(const OperandRows &operand) const;
   void runMatrix(int64_t batch);
   void finish(int64_t batch, int64_t m, int64_t n, double sum, double bound);
   Expected sums();
@@ -61,18 +74,31 @@ Expected Product::expect(int64_t offset, int64_t batch, int64_t rows,
   return Expected{{launch.result, offset, last + 1}};
 }
 
-Rows Product::rowsOf(int64_t offset, int64_t batchStep, int64_t count,
-                     int64_t rowStep, int64_t colStep) const {
-  Rows rows = {count, launch.k, {}, {}};
-  rows.values.resize(static_cast<size_t>(count * launch.k));
-  rows.norms.resize(static_cast<size_t>(count));
-  pool.run(count, 1, [&](int64_t lo, int64_t hi) {
+double Product::scaleOf(const ProductScales::Side &scales,
+                        const ScaleLayout &layout, int64_t row,
+                        int64_t k) const {
+  int64_t index = layout.indexOfCode(row, k);
+  if (layout.tile != ScaleTile::row32)
+    return load(DType::f32, scales.offset, index);
+  return decodeMxScale(static_cast<uint8_t>(memory[scales.offset + index]));
+}
+
+Rows Product::rowsOf(const OperandRows &operand) const {
+  Rows rows = {operand.count, launch.k, {}, {}};
+  rows.values.resize(static_cast<size_t>(operand.count * launch.k));
+  rows.norms.resize(static_cast<size_t>(operand.count));
+  const ProductScales::Side *scales = operand.scales;
+  ScaleLayout layout = {scales ? scaleTileOf(scales->mode) : ScaleTile::tensor,
+                        operand.count, launch.k};
+  pool.run(operand.count, 1, [&](int64_t lo, int64_t hi) {
     for (int64_t row = lo; row != hi; ++row) {
       double squares = 0;
       double *values = rows.values.data() + row * launch.k;
       for (int64_t k = 0; k != launch.k; ++k) {
-        values[k] = load(launch.operand, offset,
-                         batchStep + row * rowStep + k * colStep);
+        values[k] =
+            load(operand.dtype, operand.offset,
+                 operand.first + row * operand.rowStep + k * operand.colStep) *
+            (scales ? scaleOf(*scales, layout, row, k) : 1);
         squares += values[k] * values[k];
       }
       rows.norms[static_cast<size_t>(row)] = std::sqrt(squares);
@@ -135,8 +161,11 @@ void Product::finish(int64_t batch, int64_t m, int64_t n, double sum,
 
 void Product::runMatrix(int64_t batch) {
   const auto &s = launch.strides;
-  Rows a = rowsOf(launch.a, batch * s[0], launch.m, s[1], s[2]);
-  Rows b = rowsOf(launch.b, batch * s[3], launch.n, s[5], s[4]);
+  const ProductScales *scales = launch.scales ? &*launch.scales : nullptr;
+  Rows a = rowsOf({launch.operand, launch.a, batch * s[0], launch.m, s[1], s[2],
+                   scales ? &scales->a : nullptr});
+  Rows b = rowsOf({launch.operandB(), launch.b, batch * s[3], launch.n, s[5],
+                   s[4], scales ? &scales->b : nullptr});
   double error = operandError + sumError(launch.k);
   pool.run(launch.m, 1, [&](int64_t lo, int64_t hi) {
     for (int64_t n = 0; n != launch.n; ++n)

@@ -70,6 +70,7 @@ static double randomNumber(uint32_t number) {
 }
 
 /// Random numbers to be repeated: not at a power of two, so that rows differ.
+/// Bytes are scales of MX (UE8M0), all 1: others could be no number.
 const std::vector<char> &Autotuner::patternOf(DType dtype) {
   constexpr size_t bytes = 4099 * 256;
   std::vector<char> &pattern = patterns[dtype];
@@ -78,7 +79,8 @@ const std::vector<char> &Autotuner::patternOf(DType dtype) {
     auto width = static_cast<size_t>(byteWidth(dtype));
     for (size_t i = 0; i != bytes / width; ++i)
       storeElement(dtype, &pattern[i * width],
-                   randomNumber(static_cast<uint32_t>(i)));
+                   dtype == DType::i8 ? 127
+                                      : randomNumber(static_cast<uint32_t>(i)));
   }
   return pattern;
 }

@@ -8,6 +8,10 @@ using namespace honert;
 /// As cublasLtGetVersion counts: 12.0.0.
 constexpr size_t oldestCublas = 120000;
 
+/// Blocks came with 12.9; until 12.8.3 the library's own memory of algorithms
+/// took products with and without MX scales for the same.
+constexpr size_t oldestScales = 120900;
+
 Status CublasFunctions::open() {
   VendorLibrary library;
   std::string name, why;
@@ -34,6 +38,16 @@ Status CublasFunctions::open() {
     return Status::error(format("%s: is %s, expected 12.0 or later",
                                 name.c_str(), versionText().c_str()));
   return Status();
+}
+
+Status CublasFunctions::checkScales() const {
+  if (cublasLtGetVersion() >= oldestScales)
+    return Status();
+  return Status::error(format(
+      "the program multiplies in fp8, for which it needs cuBLAS 12.9 or "
+      "later; found %s (compile it with --precision=bf16, or put a later "
+      "libcublasLt in LD_LIBRARY_PATH)",
+      versionText().c_str()));
 }
 
 std::string CublasFunctions::versionText() const {

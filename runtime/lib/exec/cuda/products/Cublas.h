@@ -48,6 +48,8 @@ struct CublasFunctions {
 
   /// Opens the library. Errors: there is none, or it is too old.
   Status open();
+  /// Errors: it is too old to multiply codes by their scales as we ask it to.
+  Status checkScales() const;
   /// "cuBLASLt 13.1.0"
   std::string versionText() const;
 };

@@ -80,12 +80,45 @@ static int epilogueOf(const MatmulLaunch &launch, bool withSums) {
   return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
+static Status cannotExpress(const std::string &name, const char *what) {
+  return Status::error(format("matmul %s: %s; cuBLASLt cannot express that",
+                              name.c_str(), what));
+}
+
+/// What every GPU's library demands of products of codes, and what we ask of
+/// them: operands are never copied into another order.
+static Status checkCodes(const std::string &name, const MatmulLaunch &launch,
+                         const LibraryProduct &product) {
+  auto fails = [&](const char *what) { return cannotExpress(name, what); };
+  if (launch.hasEpilogue())
+    return fails("the result of codes has an activation, or sums beside it");
+  if (!product.a.isTransposed || product.b.isTransposed)
+    return fails("codes do not lie with what is summed side by side");
+  int64_t d = byteWidth(product.d.dtype);
+  for (int64_t bytes :
+       {launch.k, product.a.stride, product.b.stride, product.d.cols,
+        product.d.rows * d, product.d.stride * d, product.c.stride * d})
+    if (bytes % 16 != 0)
+      return fails("rows or columns of codes or of their product are no "
+                   "multiple of 16 bytes");
+  return Status();
+}
+
+/// Gives the product the scales of the launch, of swapped operands if `swap`.
+static Status addScales(const std::string &name, const MatmulLaunch &launch,
+                        bool swap, LibraryProduct &product) {
+  const ProductScales &scales = *launch.scales;
+  product.aScales = {scales.a.mode, scales.a.offset};
+  product.bScales = {scales.b.mode, scales.b.offset};
+  if (swap)
+    std::swap(product.aScales, product.bScales);
+  product.isFast = scales.isFast;
+  return checkCodes(name, launch, product);
+}
+
 Status honert::planProduct(const std::string &name, const MatmulLaunch &launch,
                            bool withSums, LibraryProduct &product) {
-  auto fails = [&](const char *what) {
-    return Status::error(format("matmul %s: %s; cuBLASLt cannot express that",
-                                name.c_str(), what));
-  };
+  auto fails = [&](const char *what) { return cannotExpress(name, what); };
   int64_t m = launch.m, n = launch.n, k = launch.k;
   if (k == 0)
     return fails("there is nothing to sum (k is 0)");
@@ -98,7 +131,7 @@ Status honert::planProduct(const std::string &name, const MatmulLaunch &launch,
                    s[1],  s[2]};
   };
   Strided a = matrix(launch.operand, launch.a, m, k, 0);
-  Strided b = matrix(launch.operand, launch.b, k, n, 3);
+  Strided b = matrix(launch.operandB(), launch.b, k, n, 3);
   Strided out = matrix(launch.result, launch.c, m, n, 6);
   bool accumulate = launch.addend != -1;
   Strided addend =
@@ -129,13 +162,16 @@ Status honert::planProduct(const std::string &name, const MatmulLaunch &launch,
              -1,
              0,
              false,
-             0};
+             0,
+             std::nullopt,
+             std::nullopt,
+             false};
   if (swap)
     product.epilogue = epilogueOf(launch, withSums);
   product.vector = withSums ? launch.sums : launch.bias;
   product.aux = launch.aux;
   product.auxStride = launch.auxStride;
-  return Status();
+  return launch.scales ? addScales(name, launch, swap, product) : Status();
 }
 
 // sums[1, count] = ones[1, terms] x[terms, count]; as the library sees it
@@ -171,6 +207,8 @@ LibraryProduct honert::planBias(const MatmulLaunch &launch,
   sum.b = {d.dtype, d.cols, 1, d.cols, 0, true, 0};
   sum.c = d;
   sum.accumulate = sum.bIsOnes = true;
+  sum.aScales = sum.bScales = std::nullopt;
+  sum.isFast = false;
   return sum;
 }
 
@@ -199,6 +237,11 @@ std::string LibraryProduct::text() const {
              textOf(a).c_str(), textOf(b).c_str(), textOf(d).c_str());
   if (accumulate)
     text += " plus (" + textOf(c) + ")";
+  if (aScales)
+    text += format(" scales %s by %s", honert::name(aScales->mode),
+                   honert::name(bScales->mode));
+  if (isFast)
+    text += " fast";
   if (bIsOnes)
     text += " ones";
   if (aux != -1)

@@ -12,6 +12,8 @@
 
 #include "program/Program.h"
 
+#include <optional>
+
 namespace honert {
 
 /// A column-major matrix in memory: element (row, col) of matrix i lies at
@@ -22,6 +24,14 @@ struct LibraryMatrix {
   /// Of an operand: it is multiplied transposed.
   bool isTransposed;
   /// Bytes from the start of the arena, or of the vector of ones.
+  int64_t offset;
+};
+
+/// Of an operand that holds codes: how many share a scale, and where scales lie
+/// in the arena (base/ScaleLayout.h; of the operand as [outer, terms], whatever
+/// is transposed).
+struct LibraryScales {
+  ScaleMode mode;
   int64_t offset;
 };
 
@@ -38,6 +48,10 @@ struct LibraryProduct {
   bool bIsOnes;
   /// Multiprocessors of the GPU that it may use; 0: all.
   int64_t processors;
+  /// Both operands are codes, or neither.
+  std::optional<LibraryScales> aScales, bScales;
+  /// Sums of codes may stay in the multiplying unit, which keeps some 14 bits.
+  bool isFast;
 
   /// Whether the vector, or aux, is read: the other epilogues write them.
   bool readsVector() const;

@@ -20,6 +20,7 @@ void MatmulWorkspace::addOnes(DType dtype, int64_t count) {
 
 void MatmulWorkspace::add(const MatmulLaunch &launch) {
   isNeeded |= launch.batch * launch.m * launch.n != 0;
+  hasCodes |= launch.scales.has_value();
   // Where the library has no epilogue for a bias, it is added by a product.
   if (launch.bias != -1 && launch.activation == Activation::none)
     addOnes(launch.result, launch.m);
@@ -81,6 +82,8 @@ Status MatmulLaunches::start(const MatmulWorkspace &needed) {
   if (!sizes.isNeeded)
     return Status();
   HONERT_TRY(library.open());
+  if (sizes.hasCodes)
+    HONERT_TRY(library.checkScales());
   cublasLtHandle_t made = nullptr;
   if (cublasStatus_t status = library.cublasLtCreate(&made);
       status != CUBLAS_STATUS_SUCCESS)
@@ -173,7 +176,11 @@ Status Ways::plan() {
   if (hasSumsEpilogue(launch.result, launch.activation, launch.summed,
                       launch.bias != -1))
     HONERT_TRY(add(launch, true));
-  HONERT_TRY(add(launch, false));
+  // A bias beside codes is of bf16, also where their product is not.
+  bool lacksBias =
+      launch.scales && launch.bias != -1 && launch.result == DType::f32;
+  if (!lacksBias)
+    HONERT_TRY(add(launch, false));
   bool canBePlain = launch.activation == Activation::none
                         ? launch.bias != -1
                         : launch.activationKernel.has_value();

@@ -23,6 +23,7 @@ constexpr int64_t algorithmBytes = 32 << 20;
 struct MatmulWorkspace {
   int64_t ones32 = 0, ones16 = 0, onesB16 = 0; ///< longest vector of each type
   bool isNeeded = false;
+  bool hasCodes = false; ///< products of codes, which older libraries lack
 
   void add(const MatmulLaunch &launch);
   /// Where the ones of `dtype` begin.
@@ -138,6 +139,7 @@ private:
   Status createLayout(const LibraryMatrix &matrix, int64_t batch,
                       cublasLtMatrixLayout_t &layout);
   Status setEpilogue(const LibraryProduct &product, const DeviceMemory &arena);
+  Status setScales(const LibraryProduct &product, const DeviceMemory &arena);
   void noteOperands(const LibraryProduct &product, const DeviceMemory &arena);
 
   const CublasFunctions &library;

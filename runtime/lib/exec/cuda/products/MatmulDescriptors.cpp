@@ -21,9 +21,18 @@ Status MatmulDescriptors::check(cublasStatus_t status, const char *what) const {
 }
 
 static cudaDataType typeOf(DType dtype) {
-  return dtype == DType::bf16  ? CUDA_R_16BF
-         : dtype == DType::f16 ? CUDA_R_16F
-                               : CUDA_R_32F;
+  switch (dtype) {
+  case DType::bf16:
+    return CUDA_R_16BF;
+  case DType::f16:
+    return CUDA_R_16F;
+  case DType::f8e4m3:
+    return CUDA_R_8F_E4M3;
+  case DType::f8e5m2:
+    return CUDA_R_8F_E5M2;
+  default:
+    return CUDA_R_32F;
+  }
 }
 
 Status MatmulDescriptors::createLayout(const LibraryMatrix &matrix,
@@ -70,6 +79,31 @@ Status MatmulDescriptors::setEpilogue(const LibraryProduct &product,
   return Status();
 }
 
+/// Modes have the library's numbers. A scale is what a code is multiplied by;
+/// a bias beside codes has its type named, since the result's is not always
+/// allowed.
+Status MatmulDescriptors::setScales(const LibraryProduct &product,
+                                    const DeviceMemory &arena) {
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto &value) {
+    return check(library.cublasLtMatmulDescSetAttribute(desc, attribute, &value,
+                                                        sizeof value),
+                 "take scales");
+  };
+  HONERT_TRY(set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                 static_cast<int32_t>(product.aScales->mode)));
+  HONERT_TRY(set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                 static_cast<int32_t>(product.bScales->mode)));
+  HONERT_TRY(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                 arena.at(product.aScales->offset)));
+  HONERT_TRY(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                 arena.at(product.bScales->offset)));
+  if (product.vector != -1)
+    HONERT_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+                   static_cast<int32_t>(typeOf(product.d.dtype))));
+  return set(CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+             static_cast<int8_t>(product.isFast));
+}
+
 /// Bytes from the first element to the last.
 static int64_t extentOf(const LibraryMatrix &matrix, int64_t batch) {
   int64_t last = (batch - 1) * matrix.batchStride +
@@ -88,12 +122,24 @@ void MatmulDescriptors::noteOperands(const LibraryProduct &product,
   auto addMatrix = [&](const LibraryMatrix &matrix) {
     add(matrix.dtype, matrix.offset, extentOf(matrix, product.batch));
   };
+  auto addScales = [&](const LibraryScales &scales, int64_t outer,
+                       int64_t terms) {
+    ScaleTile tile = scaleTileOf(scales.mode);
+    DType dtype = tile == ScaleTile::row32 ? DType::i8 : DType::f32;
+    int64_t count = ScaleLayout{tile, outer, terms}.size();
+    add(dtype, scales.offset, count * byteWidth(dtype));
+  };
   const LibraryMatrix &d = product.d;
   addMatrix(product.a);
   if (!product.bIsOnes)
     addMatrix(product.b);
   if (product.accumulate)
     addMatrix(product.c);
+  // The operands as [outer, terms].
+  if (product.aScales)
+    addScales(*product.aScales, product.a.cols, product.a.rows);
+  if (product.bScales)
+    addScales(*product.bScales, product.b.cols, product.b.rows);
   if (product.readsVector())
     add(d.dtype, product.vector, d.rows * byteWidth(d.dtype));
   if (product.readsAux())
@@ -140,5 +186,7 @@ Status MatmulDescriptors::create(const std::string &label,
   if (product.bIsOnes)
     addresses[1] = owner.workspace.at(owner.sizes.onesOffset(product.b.dtype));
   noteOperands(product, arena);
+  if (product.aScales)
+    HONERT_TRY(setScales(product, arena));
   return setEpilogue(product, arena);
 }
