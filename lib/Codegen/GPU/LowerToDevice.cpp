@@ -9,6 +9,7 @@
 #include "DataMovementKernels.h"
 #include "GatherKernels.h"
 #include "NormKernels.h"
+#include "QuantizeKernels.h"
 #include "RopeKernels.h"
 #include "RowKernels.h"
 #include "ScatterKernels.h"
@@ -44,6 +45,7 @@ private:
   LogicalResult describeAdds(LaunchOp launch);
   LogicalResult describeScatter(LaunchOp launch);
   LogicalResult describeRow(LaunchOp launch);
+  LogicalResult describeAmax(LaunchOp launch);
   LogicalResult describeAttention(LaunchOp launch);
   LogicalResult describeAlone(LaunchOp launch, LaunchEmitter emitter);
   /// Describes the launch of a kernel that takes the launch's buffers, or the
@@ -259,6 +261,14 @@ LogicalResult DeviceLowering::describeRow(LaunchOp launch) {
                         });
 }
 
+/// The largest magnitude of no elements is 0, too.
+LogicalResult DeviceLowering::describeAmax(LaunchOp launch) {
+  Value result = launch.getOutputs().front();
+  writer.call("honert_zero", {writer.integer(arenaOffset(result)),
+                              writer.integer(sizeof(float))});
+  return describeAlone(launch, emitDeviceAmax);
+}
+
 LogicalResult DeviceLowering::describeScatter(LaunchOp launch) {
   if (failed(describeKernel(launch, "sort", /*takesArena=*/false,
                             [&](OpBuilder &b, StringRef name) {
@@ -329,6 +339,10 @@ LogicalResult DeviceLowering::describeAttention(LaunchOp launch) {
 
 LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   Operation *main = mainOp(launch);
+  if (isa<QuantizeOp>(main))
+    return describeAlone(launch, emitDeviceQuantize);
+  if (isa<AmaxOp>(main))
+    return describeAmax(launch);
   switch (launch.getFamily()) {
   case KernelFamily::collective:
     return describeCollective(launch);

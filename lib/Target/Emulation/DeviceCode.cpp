@@ -8,6 +8,8 @@
 #include "Target/GPU/Variables.h"
 
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -40,8 +42,33 @@ static bool isEmulated(const std::string &name) {
   return names.count(name) > 0;
 }
 
+/// Makes calls of the emulator from inline assembly of one instruction:
+/// `honemu_cvt_a_b` of "cvt.a.b $0, $1;".
+static llvm::Error replaceAssembly(llvm::Function &function) {
+  for (llvm::Instruction &each :
+       llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto *call = llvm::dyn_cast<llvm::CallInst>(&each);
+    if (!call || !call->isInlineAsm())
+      continue;
+    llvm::StringRef text =
+        llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+    std::string name = ("honemu_" + text.split(' ').first).str();
+    std::replace(name.begin(), name.end(), '.', '_');
+    if (!isEmulated(name))
+      return refuse("device code holds the assembly '" + text +
+                    "', which the emulator does not know");
+    call->setAttributes({});
+    call->setCalledFunction(function.getParent()->getOrInsertFunction(
+        name, call->getFunctionType()));
+  }
+  return llvm::Error::success();
+}
+
 /// Makes calls of the emulator from device instructions.
 static llvm::Error replaceInstructions(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (llvm::Error error = replaceAssembly(function))
+      return error;
   for (llvm::Function &instruction : llvm::make_early_inc_range(module)) {
     if (!instruction.getName().starts_with("llvm.nvvm."))
       continue;

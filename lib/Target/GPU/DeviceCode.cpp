@@ -49,6 +49,9 @@ llvm::Expected<DeviceTarget> hone::selectDevice(llvm::StringRef arch) {
   // the code generator knows none after sm_90.
   if (number >= 90)
     return DeviceTarget{number, "sm_90", "+ptx78"};
+  // The first that codes of fp8 can be made for, with PTX of CUDA 12.1.
+  if (number == 89)
+    return DeviceTarget{number, "sm_89", "+ptx81"};
   return DeviceTarget{number, "sm_80", "+ptx70"};
 }
 

@@ -14,6 +14,7 @@
 #include "Codegen/GPU/GatherKernels.h"
 #include "Codegen/GPU/Items.h"
 #include "Codegen/GPU/NormKernels.h"
+#include "Codegen/GPU/QuantizeKernels.h"
 #include "Codegen/GPU/RopeKernels.h"
 #include "Codegen/GPU/RowKernels.h"
 #include "Codegen/GPU/ScatterKernels.h"
@@ -56,6 +57,7 @@ private:
   void emitScatter(OpBuilder &b, gpu::GPUModuleOp device);
   void emitNorm(OpBuilder &b, gpu::GPUModuleOp device, GlobalNormOp norm);
   void emitAdds(OpBuilder &b, gpu::GPUModuleOp device);
+  bool emitCodes(OpBuilder &b, gpu::GPUModuleOp device);
   void add(const GridKernel &kernel, bool takesArena);
 
   LaunchCase launchCase;
@@ -64,6 +66,7 @@ private:
   std::vector<int64_t> offsets, sizes; // of the launch's buffers
   size_t firstOutput, outputs;
   std::vector<Stage> stages;
+  bool startsFromZero = false; ///< what is written is 0 before
   std::unique_ptr<DeviceJit> jit;
 };
 } // namespace
@@ -119,6 +122,24 @@ void DeviceRunner::emitAdds(OpBuilder &b, gpu::GPUModuleOp device) {
   }
 }
 
+/// Whether the launch is about codes of fp8, which have kernels of their own.
+bool DeviceRunner::emitCodes(OpBuilder &b, gpu::GPUModuleOp device) {
+  plan::LaunchOp launch = launchCase.launch;
+  Operation &first = launch.getBodyBlock().front();
+  auto emit = isa<QuantizeOp>(first) ? emitDeviceQuantize
+              : isa<AmaxOp>(first)   ? emitDeviceAmax
+                                     : nullptr;
+  if (!emit)
+    return false;
+  b.setInsertionPoint(device.getBody(), --device.getBody()->end());
+  auto kernel = emit(b, "codes", launch);
+  EXPECT_TRUE(succeeded(kernel));
+  if (succeeded(kernel))
+    add(*kernel, /*takesArena=*/false);
+  startsFromZero = isa<AmaxOp>(first);
+  return true;
+}
+
 static const Counterpart counterparts[] = {
     {emitRowKernel, emitDeviceRowKernel},
     {emitPartialSums, emitDevicePartialSums},
@@ -141,6 +162,8 @@ void DeviceRunner::emitAll(Emitter emit) {
   if (launch.getFamily() == KernelFamily::multiTensor &&
       isa<AddOp>(launch.getBodyBlock().front()))
     return emitAdds(b, device);
+  if (emitCodes(b, device))
+    return;
   std::vector<Emitter> emitters = options.laterStages;
   emitters.insert(emitters.begin(), emit);
   for (Emitter emitter : emitters) {
@@ -200,6 +223,9 @@ std::vector<std::vector<char>> DeviceRunner::run(uint64_t seed) {
         pitch = elements;
     writeRows(argument, pitch, arena + offsets[index]);
   }
+  for (size_t index = firstOutput; index != offsets.size(); ++index)
+    if (startsFromZero)
+      std::fill_n(arena + offsets[index], sizes[index], 0);
   std::vector<DeviceBuffer> buffers;
   for (auto [offset, size] : llvm::zip(offsets, sizes))
     buffers.push_back({arena + offset, size});

@@ -14,7 +14,7 @@ TEST(DeviceTarget, TakesThePtxOfTheNewestKnownArchitecture) {
     return llvm::cantFail(selectDevice(arch)).chip;
   };
   EXPECT_EQ(chipOf("sm_80"), "sm_80");
-  EXPECT_EQ(chipOf("sm_89"), "sm_80");
+  EXPECT_EQ(chipOf("sm_89"), "sm_89");
   EXPECT_EQ(chipOf("sm_90"), "sm_90");
   EXPECT_EQ(chipOf("sm_120"), "sm_90");
   EXPECT_EQ(llvm::cantFail(selectDevice("sm_100")).arch, 100);

@@ -1,0 +1,263 @@
+//===- QuantizeKernels.cpp - Codes of fp8 on a GPU ------------------------===//
+
+#include "QuantizeKernels.h"
+
+#include "Codegen/Common/CodeArith.h"
+#include "Codegen/Common/ElementwiseArith.h"
+#include "Codegen/Common/KernelBuilder.h"
+#include "Items.h"
+#include "Magnitudes.h"
+#include "SquareQuantizer.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::square;
+using honert::ScaleLayout;
+using honert::ScaleTile;
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+/// Two codes of f32, already divided by their scale, the first in the lower
+/// byte: i16. LLVM 19 has no intrinsic for the instruction.
+static Value encodePair(DeviceBuilder &b, Value first, Value second,
+                        honert::Fp8Format format) {
+  StringRef code = format == honert::Fp8Format::e5m2
+                       ? "cvt.rn.satfinite.e5m2x2.f32 $0, $1, $2;"
+                       : "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;";
+  auto asmOp = b.create<LLVM::InlineAsmOp>(
+      b.getI16Type(), ValueRange{second, first}, code, "=h,f,f",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
+  return asmOp.getRes();
+}
+
+Value square::encodeWord(DeviceBuilder &b, ArrayRef<Value> scaled,
+                         honert::Fp8Format format) {
+  auto half = [&](Value first, Value second) {
+    return b.create<arith::ExtUIOp>(b.getI32Type(),
+                                    encodePair(b, first, second, format));
+  };
+  Value high = b.create<arith::ShLIOp>(half(scaled[2], scaled[3]), b.i32(16));
+  return b.create<arith::OrIOp>(half(scaled[0], scaled[1]), high);
+}
+
+SmallVector<Value> square::elementsOf(DeviceBuilder &b, Value vector) {
+  SmallVector<Value> parts;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    parts.push_back(b.create<vector::ExtractOp>(vector, lane));
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Quantisation
+//===----------------------------------------------------------------------===//
+
+LogicalResult QuantizeEmitter::readOps() {
+  for (Operation &each : launch.getBodyBlock().without_terminator()) {
+    auto op = dyn_cast<QuantizeOp>(each);
+    if (!op || !isa<BlockArgument>(op.getOperand()) ||
+        (op.getAmax() && !isa<BlockArgument>(op.getAmax())) ||
+        (!outputs.empty() &&
+         outputs.front().op.getOperand() != op.getOperand()))
+      return launch.emitOpError("is no quantisation of one input");
+    outputs.push_back({op, {}, {}, {}, op.getScaleLayout(), op.getFormat(), 0});
+  }
+  auto type = cast<ShapedType>(outputs.front().op.getOperand().getType());
+  element = type.getElementType();
+  rows = type.getDimSize(0);
+  cols = type.getDimSize(1);
+  return success();
+}
+
+void QuantizeEmitter::readArguments(gpu::GPUFuncOp func) {
+  SmallVector<int64_t> offsets = arenaOffsets(launch);
+  Operation *yield = launch.getBodyBlock().getTerminator();
+  unsigned inputs = launch.getInputs().size();
+  auto number = [&](Value value) {
+    return cast<BlockArgument>(value).getArgNumber();
+  };
+  for (CodesOutput &out : outputs) {
+    if (Value amax = out.op.getAmax())
+      out.amax = func.getArgument(number(amax));
+    for (auto [at, yielded] : llvm::enumerate(yield->getOperands())) {
+      if (yielded == out.op.getCodes()) {
+        out.codes = func.getArgument(inputs + at);
+        out.codesOffset = offsets[inputs + at];
+      }
+      if (yielded == out.op.getScales())
+        out.scales = func.getArgument(inputs + at);
+    }
+  }
+  unsigned operand = number(outputs.front().op.getOperand());
+  matrix = func.getArgument(operand);
+  auto type = cast<MemRefType>(launch->getOperand(operand).getType());
+  pitch = type.getNumElements() == 0 ? cols
+                                     : getStridesAndOffset(type).first.front();
+  int64_t width = lanes * elementByteWidth(element);
+  isWide = cols % lanes == 0 && pitch % lanes == 0 &&
+           offsets[operand] % std::min(width, accessBytes) == 0;
+}
+
+Value QuantizeEmitter::shared(gpu::GPUFuncOp func, int64_t count) {
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  return func.addWorkgroupAttribution(
+      MemRefType::get({count}, b.getI32Type(), MemRefLayoutAttrInterface(),
+                      space),
+      b.getLoc());
+}
+
+/// Eight elements of a row, as f32; zeros outside the matrix.
+Value QuantizeEmitter::loadRow(Value row) {
+  Value rowExists = inside(row, rows, side);
+  Value offset = b.linearize({row, firstCol}, {pitch, 1});
+  auto load = [&](Value exists, Type type, Value at) {
+    Value loaded =
+        exists ? b.loadIf(exists, matrix, type, at) : b.load(matrix, type, at);
+    return elementwise::fromMemory(b, b.getLoc(), loaded, element);
+  };
+  auto wide = VectorType::get({lanes}, b.getF32Type());
+  if (isWide && elementByteWidth(element) == 2)
+    return load(both(rowExists, inside(firstCol, cols, side)),
+                VectorType::get({lanes}, element), offset);
+  // Of f32 in two vectors, or element by element.
+  int64_t step = isWide ? 4 : 1;
+  Value row8 = b.create<arith::ConstantOp>(b.getZeroAttr(wide));
+  for (int64_t lane = 0; lane < lanes; lane += step) {
+    Value exists =
+        both(rowExists, inside(b.add(firstCol, lane), cols, isWide ? side : 0));
+    Type type = step == 1 ? element : VectorType::get({step}, element);
+    Value part = load(exists, type, b.add(offset, lane));
+    row8 = step == 1
+               ? b.create<vector::InsertOp>(part, row8, lane).getResult()
+               : b.create<vector::InsertStridedSliceOp>(
+                      part, row8, ArrayRef<int64_t>{lane}, ArrayRef<int64_t>{1})
+                     .getResult();
+  }
+  return row8;
+}
+
+void QuantizeEmitter::loadSquare() {
+  for (int64_t row = 0; row < threadRows; ++row)
+    values.push_back(loadRow(b.add(firstRow, row)));
+  for (Value row : values)
+    bits.push_back(magnitudeBits(b, row));
+}
+
+/// The scale of all elements, or of the square's.
+std::optional<QuantizeEmitter::Scale>
+QuantizeEmitter::commonScale(const CodesOutput &out) {
+  if (out.tile() == ScaleTile::tensor) {
+    Scale scale =
+        scaleOf(magnitudeBits(b, b.load(out.amax, b.getF32Type())), out);
+    storeOneScale(out, scale);
+    return scale;
+  }
+  if (out.tile() != ScaleTile::block128)
+    return std::nullopt;
+  Scale scale = scaleOf(amaxOfSquare(), out);
+  bool isTransposed = out.isTransposed();
+  storeBlockScale(out, scale, isTransposed ? squareCol : squareRow,
+                  isTransposed ? squareRow : squareCol);
+  return scale;
+}
+
+/// The scale of the thread's elements in its row `number`.
+QuantizeEmitter::Scale QuantizeEmitter::scaleOfRow(const CodesOutput &out,
+                                                   int64_t number, Value row) {
+  bool isMx = out.tile() == ScaleTile::row32;
+  int64_t tileThreads = isMx ? 32 / lanes : rowThreads;
+  Value amax =
+      b.create<vector::ReductionOp>(vector::CombiningKind::MAXUI, bits[number]);
+  SmallVector<int64_t> distances = {2, 1};
+  if (!isMx)
+    distances = {8, 4, 2, 1};
+  Scale scale = scaleOf(magnitude::largestOfLanes(b, amax, distances), out);
+  Value size = b.number(thread, tileThreads);
+  Value tile = b.create<arith::DivUIOp>(column, size);
+  Value place = b.create<arith::RemUIOp>(column, size);
+  b.emitIf(b.equal(place, 0), [&] {
+    storeScale(out, scale, row,
+               b.add(b.mul(squareCol, rowThreads / tileThreads), tile));
+  });
+  return scale;
+}
+
+void QuantizeEmitter::storeRowCodes(const CodesOutput &out, Value row,
+                                    Value low, Value high) {
+  Value offset = b.linearize({row, firstCol}, {cols, 1});
+  Value rowExists = inside(row, rows, side);
+  if (cols % lanes == 0 && out.codesOffset % lanes == 0) {
+    auto pair = VectorType::get({2}, b.getI32Type());
+    Value codes = b.create<arith::ConstantOp>(b.getZeroAttr(pair));
+    codes = b.create<vector::InsertOp>(low, codes, 0);
+    codes = b.create<vector::InsertOp>(high, codes, 1);
+    emitIf(both(rowExists, inside(firstCol, cols, side)),
+           [&] { b.store(codes, b.place(out.codes, b.getI8Type(), offset)); });
+    return;
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value word =
+        b.create<arith::ShRUIOp>(lane < 4 ? low : high, b.i32(lane % 4 * 8));
+    Value code = b.create<arith::TruncIOp>(b.getI8Type(), word);
+    emitIf(both(rowExists, b.less(b.add(firstCol, lane), cols)),
+           [&] { b.store(code, out.codes, b.add(offset, lane)); });
+  }
+}
+
+/// Codes in the order of the matrix.
+void QuantizeEmitter::emitRows(const CodesOutput &out) {
+  std::optional<Scale> common = commonScale(out);
+  for (int64_t number = 0; number < threadRows; ++number) {
+    Value row = b.add(firstRow, number);
+    Scale scale = common ? *common : scaleOfRow(out, number, row);
+    SmallVector<Value> scaled;
+    for (Value value : elementsOf(b, values[number]))
+      scaled.push_back(b.create<arith::MulFOp>(value, scale.inverse));
+    storeRowCodes(out, row,
+                  encodeWord(b, ArrayRef(scaled).take_front(4), out.format),
+                  encodeWord(b, ArrayRef(scaled).take_back(4), out.format));
+  }
+}
+
+FailureOr<GridKernel> QuantizeEmitter::emit(StringRef name) {
+  if (failed(readOps()))
+    return failure();
+  // Of no elements, too, the scale of all is written.
+  int64_t down = std::max<int64_t>(1, llvm::divideCeil(rows, side)),
+          across = std::max<int64_t>(1, llvm::divideCeil(cols, side));
+  gpu::GPUFuncOp func = b.begin(name, launch->getNumOperands(), blockThreads);
+  readArguments(func);
+  table = shared(func, warps * side);
+  bool hasColumns = llvm::any_of(
+      outputs, [](const CodesOutput &out) { return out.isTransposed(); });
+  if (hasColumns) {
+    amaxes = shared(func, 4 * side);
+    words = shared(func, side * wordPitch);
+  }
+  int64_t largest = (down + 1) * side * (across + 1) * side;
+  thread = b.threadFor(largest);
+  SmallVector<Value> square =
+      b.delinearize(b.blockFor(largest), {down, across});
+  squareRow = square[0];
+  squareCol = square[1];
+  Value perRow = b.number(thread, rowThreads);
+  column = b.create<arith::RemUIOp>(thread, perRow);
+  rowGroup = b.create<arith::DivUIOp>(thread, perRow);
+  firstRow = b.linearize({squareRow, rowGroup}, {side, threadRows});
+  firstCol = b.linearize({squareCol, column}, {side, lanes});
+  loadSquare();
+  for (const CodesOutput &out : outputs)
+    out.isTransposed() ? emitColumns(out) : emitRows(out);
+  return GridKernel{func, down * across, blockThreads};
+}
+
+FailureOr<GridKernel> hone::emitDeviceQuantize(OpBuilder &builder,
+                                               StringRef name,
+                                               plan::LaunchOp launch) {
+  OpBuilder::InsertionGuard guard(builder);
+  DeviceBuilder b(builder, launch.getLoc());
+  return QuantizeEmitter(b, launch).emit(name);
+}
