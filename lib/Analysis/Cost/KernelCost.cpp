@@ -21,7 +21,7 @@ static double arithmeticSeconds(HoneOpInterface op,
                                                   isa<AttentionBwdOp>(op));
   }
   if (op.getNumericClass() == NumericClass::contraction)
-    return flops / target.matmulFlopsPerSecond(element);
+    return flops / target.contractionFlopsPerSecond(op);
   return flops / target.mapFlopsPerSecond();
 }
 

@@ -114,7 +114,7 @@ static void addOp(HoneOpInterface op, const ForwardPart &forward, double times,
         flops / target.attentionFlopsPerSecond(element, type.getShape().back(),
                                                isa<AttentionBwdOp>(op));
   } else if (op.getNumericClass() == NumericClass::contraction) {
-    limit.products += flops / target.matmulFlopsPerSecond(element);
+    limit.products += flops / target.contractionFlopsPerSecond(op);
   } else if (op.getKernelFamily() == KernelFamily::multiTensor) {
     limit.updates +=
         times *

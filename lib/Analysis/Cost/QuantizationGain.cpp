@@ -1,6 +1,7 @@
 //===- QuantizationGain.cpp - Which products gain by 8-bit codes ----------===//
 
 #include "hone/Analysis/Cost/QuantizationGain.h"
+#include "hone/IR/Fp8.h"
 
 #include <limits>
 
@@ -13,13 +14,19 @@ using namespace hone;
 /// largest magnitude first, another pass (2).
 static double bytesPerElement(bool hasTiles) { return hasTiles ? 4 : 6; }
 
-/// Seconds that the three products take less per element of the weight; a CPU
-/// multiplies codes as bf16.
+/// Seconds that the three products take less per element of the weight, of
+/// which one does not read it; a CPU multiplies codes as bf16.
 static double savedSeconds(const TargetDescription &target, bool hasTiles) {
-  double rate = target.codeFlopsPerSecond(hasTiles);
-  if (target.kind == TargetKind::CPU || rate == 0)
+  using honert::ScaleTile;
+  if (target.kind == TargetKind::CPU)
     return 0;
-  return 3 * 2 * (1 / target.device().narrow - 1 / rate);
+  ScaleTile row = hasTiles ? ScaleTile::row128 : ScaleTile::tensor,
+            weight = hasTiles ? ScaleTile::block128 : ScaleTile::tensor;
+  double rate = target.codeFlopsPerSecond(row, weight),
+         ofGradient = target.codeFlopsPerSecond(row, row);
+  if (rate == 0)
+    return 0;
+  return 2 * (3 / target.device().narrow - 2 / rate - 1 / ofGradient);
 }
 
 static double passSeconds(const TargetDescription &target, bool hasTiles) {

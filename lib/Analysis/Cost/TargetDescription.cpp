@@ -1,6 +1,7 @@
 //===- TargetDescription.cpp - The machine that passes decide for ---------===//
 
 #include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/IR/Fp8.h"
 #include "hone/Plan/AbiNumbers.h"
 
 #include "base/DataSheet.h"
@@ -24,11 +25,12 @@ using namespace hone;
 // memory an assumption. B200: shares of the H200 as published for the H100, 80
 // % in products. f32 products: three quarters of the vector units' peak, an
 // assumption. RTX 4090 and 5090: assumptions too, the same share of the data
-// sheet on both, of memory an H200's. Products of 8-bit codes: an H200 and a
-// B200 reach 2.02 and 1.92 times their rate of bf16 with one scale per tensor,
-// 1.72 with blocks, 1.83 with MX (TransformerEngine's benchmark of a 5B model's
-// layer, operands quantised before); others: 85 % of the data sheet's rate,
-// which is twice that of bf16. None of them is measured.
+// sheet on both, of memory an H200's. Products of 8-bit codes: on an H200, 1.82
+// times the rate of bf16 with one scale per tensor, 1.62 with 1x128 by 128x128
+// and 1.19 with 1x128 on both sides, as measured for layers of Llama 1B and 8B
+// (docs/benchmarks/gpu, "Rates"). B200: 1.92 and with MX 1.83 times
+// (TransformerEngine's benchmark, operands quantised before); others: 85 % of
+// the data sheet's rate, which is twice that of bf16; these are not measured.
 static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
 static constexpr honert::DataSheet ofH200 = *honert::findDataSheet("H200");
@@ -38,15 +40,15 @@ static constexpr honert::DataSheet of5090 = *honert::findDataSheet("RTX 5090");
 static constexpr double gib = 1 << 30;
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
-     ofA100.bandwidth, 1.7e12, ofA100.gib *gib, 0, 0},
+     ofA100.bandwidth, 1.7e12, ofA100.gib *gib, 0, 0, 0},
     {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12, ofH200.bandwidth,
-     3.8e12, ofH200.gib *gib, 1453e12, 1240e12, /*isMeasured=*/true},
+     3.8e12, ofH200.gib *gib, 1310e12, 1166e12, 857e12, /*isMeasured=*/true},
     {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
-     ofB200.bandwidth, 6.3e12, ofB200.gib *gib, 3460e12, 3290e12},
+     ofB200.bandwidth, 6.3e12, ofB200.gib *gib, 3460e12, 3290e12, 3290e12},
     {"sm_89", "RTX 4090", of4090.narrow, 160e12, 62e12, 37e12, of4090.bandwidth,
-     0.8e12, of4090.gib *gib, 280e12, 0},
+     0.8e12, of4090.gib *gib, 280e12, 0, 0},
     {"sm_120", "RTX 5090", of5090.narrow, 203e12, 79e12, 47e12,
-     of5090.bandwidth, 1.42e12, of5090.gib *gib, 356e12, 0},
+     of5090.bandwidth, 1.42e12, of5090.gib *gib, 356e12, 0, 0},
 };
 
 static const DeviceFigures &hopper() { return devices[1]; }
@@ -129,7 +131,7 @@ bool TargetDescription::hasFusedAttention(Operation *op) const {
 double TargetDescription::matmulFlopsPerSecond(Type element) const {
   bool codes = element && (element.isFloat8E4M3FN() || element.isFloat8E5M2());
   if (codes && kind == TargetKind::CUDA)
-    return codeFlopsPerSecond(/*hasTiles=*/false);
+    return device().codes;
   bool narrow =
       hasNarrowUnits && (codes || element.isBF16() || element.isF16());
   if (kind == TargetKind::CPU)
@@ -138,10 +140,25 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
 }
 
 // A CPU multiplies codes as the bf16 that codes times scales are.
-double TargetDescription::codeFlopsPerSecond(bool hasTiles) const {
+double TargetDescription::codeFlopsPerSecond(honert::ScaleTile lhs,
+                                             honert::ScaleTile rhs) const {
+  using honert::ScaleTile;
   if (kind == TargetKind::CPU)
     return hasNarrowUnits ? 450e9 : 240e9;
-  return hasTiles ? device().scaledCodes : device().codes;
+  if (lhs == ScaleTile::tensor)
+    return device().codes;
+  bool areRows = lhs == ScaleTile::row128 && rhs == ScaleTile::row128;
+  return areRows ? device().rowCodes : device().scaledCodes;
+}
+
+/// The tile that codes of a marked operand will have.
+static honert::ScaleTile tileOf(Fp8Scaling scaling, FactorRole role) {
+  using honert::ScaleTile;
+  if (scaling == Fp8Scaling::tensor)
+    return ScaleTile::tensor;
+  if (scaling == Fp8Scaling::mx)
+    return ScaleTile::row32;
+  return role == FactorRole::weight ? ScaleTile::block128 : ScaleTile::row128;
 }
 
 // CPU: docs/rationale/attention.md. CUDA: causal, on an H200: measured for
@@ -156,6 +173,20 @@ double TargetDescription::attentionFlopsPerSecond(Type element, int64_t width,
   double onHopper = width <= 64 ? (isBackward ? 230e12 : 310e12)
                                 : (isBackward ? 541e12 : 644e12);
   return matmulFlopsPerSecond(element) * onHopper / hopper().narrow;
+}
+
+double TargetDescription::contractionFlopsPerSecond(Operation *op) const {
+  auto dot = dyn_cast<DotGeneralOp>(op);
+  if (dot && dot.hasCodes())
+    return codeFlopsPerSecond(dot.getLhsScaleLayout().tile,
+                              dot.getRhsScaleLayout().tile);
+  // Marks are for CPUs too, whose library has no other rate for them.
+  if (dot && dot.getQuantized() && kind == TargetKind::CUDA) {
+    QuantizedAttr mark = dot.getQuantizedAttr();
+    return codeFlopsPerSecond(tileOf(mark.getScaling(), mark.getLhs()),
+                              tileOf(mark.getScaling(), mark.getRhs()));
+  }
+  return matmulFlopsPerSecond(getElementTypeOrSelf(op->getOperand(0)));
 }
 
 double TargetDescription::bytesPerSecond() const {
@@ -219,6 +250,13 @@ static Epilogues cudaEpilogues(StringRef arch, Type operand, Type result) {
   table.addend = 0.02;
   if (result.isF64())
     return table; // no other epilogue
+  // Beside codes only a bias of 16 bits is the same in all versions: GELU has
+  // restrictions that the manual leaves open, and operands' sums are of codes.
+  if (isFp8(operand)) {
+    if (result.isBF16())
+      table.bias = 0.0;
+    return table;
+  }
   table.bias = 0.0;
   table.alignment = 8;
   bool isAmpere = arch == "sm_80" || arch == "sm_86";

@@ -25,9 +25,8 @@ inline Epilogues epiloguesOf(DotGeneralOp dot,
 /// What `slowdown` adds to the seconds of `dot`.
 inline double secondsLonger(DotGeneralOp dot, Epilogues::Slowdown slowdown,
                             const TargetDescription &target) {
-  mlir::Type operand = mlir::getElementTypeOrSelf(dot.getLhs().getType());
   return slowdown.value_or(0) * double(dot.getCost().flops) /
-         target.matmulFlopsPerSecond(operand);
+         target.contractionFlopsPerSecond(dot);
 }
 
 /// `other` operand of an addition that reads `value` once.

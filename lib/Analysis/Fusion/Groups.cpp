@@ -133,6 +133,25 @@ void FusionAnalysis::takeScatters() {
   }
 }
 
+// Codes of one matrix, along its rows and along its columns: a kernel of a GPU
+// reads the matrix once. They need nothing besides it but one amax.
+void FusionAnalysis::takeQuantisations() {
+  if (target.kind != TargetKind::CUDA)
+    return;
+  for (auto first : block.getOps<QuantizeOp>()) {
+    if (isAnchor(first))
+      continue;
+    SmallVector<Operation *> ops;
+    for (Operation *reader : first.getOperand().getUsers())
+      if (auto op = dyn_cast<QuantizeOp>(reader))
+        if (op->getBlock() == &block && op.getAmax() == first.getAmax())
+          ops.push_back(op);
+    llvm::sort(
+        ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    addAnchor(ops);
+  }
+}
+
 /// Sorts what is left into ops of regions and anchors of one op.
 void FusionAnalysis::takeOthers() {
   for (Operation &op : block.without_terminator()) {
@@ -279,6 +298,7 @@ FusionAnalysis::FusionAnalysis(Block &block, const TargetDescription &target,
     plan.back().family = KernelFamily::multiTensor;
   }
   takeScatters();
+  takeQuantisations();
   takeOthers();
   assignDepths();
   formRegions();

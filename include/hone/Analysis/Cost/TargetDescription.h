@@ -68,9 +68,9 @@ struct DeviceFigures {
   double maps;               ///< operations on elements
   double bytesPeak, bytes;   ///< memory
   double memoryBytes;        ///< its size by the data sheet
-  /// Products of 8-bit codes, FLOP: one scale per tensor, and scales of blocks
-  /// or of MX; 0: its library has none.
-  double codes, scaledCodes;
+  /// Products of 8-bit codes, FLOP: one scale per tensor; scales of blocks or
+  /// of MX; scales of 1 x 128 on both sides. 0: its library has none.
+  double codes, scaledCodes, rowCodes;
   bool isMeasured = false; ///< what is reached in 16-bit products and memory
 };
 
@@ -85,9 +85,12 @@ struct TargetDescription {
   /// any, a GPU what hone-plan-attention marked.
   bool hasFusedAttention(mlir::Operation *op) const;
   double matmulFlopsPerSecond(mlir::Type element) const;
-  /// Of a product of 8-bit codes, `hasTiles`: with scales of tiles, not one
-  /// scale per operand. 0: the target's library has no such product.
-  double codeFlopsPerSecond(bool hasTiles) const;
+  /// Of a product of 8-bit codes with such scales. 0: the target's library has
+  /// no such product.
+  double codeFlopsPerSecond(honert::ScaleTile lhs, honert::ScaleTile rhs) const;
+  /// Of a contraction: of its operands' type, or of the codes that they are or
+  /// are marked to become.
+  double contractionFlopsPerSecond(mlir::Operation *op) const;
   /// Of fused attention over heads of `width` elements.
   double attentionFlopsPerSecond(mlir::Type element, int64_t width,
                                  bool isBackward) const;

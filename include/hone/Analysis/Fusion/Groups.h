@@ -64,6 +64,7 @@ private:
     llvm::SmallVector<int> set; // numbers in the region
   };
   void takeScatters();
+  void takeQuantisations();
   void takeOthers();
   void assignDepths();
   void formRegions();

@@ -46,6 +46,21 @@ TEST(LibraryRoofline, CountsProductsByTypeAndMicroBatch) {
   EXPECT_DOUBLE_EQ(limit.seconds(), limit.products);
 }
 
+// Marked products, and products of codes.
+TEST(LibraryRoofline, CountsProductsOfCodesAtTheirRates) {
+  LibraryRoofline limit = limitOf(R"(
+    func.func @step(%x: tensor<32x64xbf16>, %w: tensor<64x16xbf16>, %a: tensor<32x64xf8E4M3FN>,
+                    %b: tensor<16x64xf8E4M3FN>, %s: tensor<f32>) {
+      %y = hone.dot_general %x, %w batch [] x [] contract [1] x [0] quantized <block, activation x weight>
+          : tensor<32x64xbf16>, tensor<64x16xbf16> -> tensor<32x16xbf16>
+      %z = hone.dot_general %a, %b scales %s, %s tiles [0, 0] x [0, 0] batch [] x [] contract [1] x [1]
+          : tensor<32x64xf8E4M3FN>, tensor<16x64xf8E4M3FN> scales tensor<f32>, tensor<f32> -> tensor<32x16xbf16>
+      return
+    })");
+  double flops = 2.0 * 32 * 64 * 16;
+  EXPECT_DOUBLE_EQ(limit.products, flops / 1166e12 + flops / 1310e12);
+}
+
 TEST(LibraryRoofline, CountsHalfOfCausalAttentionAtItsRates) {
   LibraryRoofline limit = limitOf(R"(
     func.func @step(%q: tensor<2x16x4x64xbf16>, %g: tensor<2x16x4x64xbf16>) {
