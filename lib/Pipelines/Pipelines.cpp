@@ -196,6 +196,7 @@ void hone::buildPrecisionPhase(OpPassManager &manager,
   precision.policy = options.precision;
   precision.stream = options.stream;
   precision.keep = options.fp8Keep;
+  precision.small = options.fp8Small;
   precision.report = options.report;
   manager.addPass(createMixedPrecision(precision));
   // f32 versions of values that only low readers were left of.

@@ -405,8 +405,9 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
     - if its result reaches the loss without another product: the head;
     - if it has batch dimensions, or a size of its matrices is no multiple of 16;
     - if a name of its parameter matches `keep`, a glob pattern that is an error if it matches no such parameter;
-    - on a GPU, if its weight [N, K] is so small that quantising costs more than it saves: `K N / (K + N)` below 461
-      (fp8), 388 (fp8-block) or 420 (mxfp8).
+    - on a GPU, if its weight [N, K] is so small that quantising costs more than it saves
+      (`Analysis/Cost/QuantizationGain`): on an H200 where `K N / (K + N)` is below 421 (fp8) or 410 (fp8-block), on a
+      B200 below 595 (fp8) or 421 (mxfp8). The option `small` marks them all the same.
 
     Without any such product there is a warning. Errors: a GPU without such products, and `hone.mesh_invariant`, as
     scales depend on how ranks divide rows.
@@ -425,6 +426,7 @@ def MixedPrecision : Pass<"hone-mixed-precision", "::mlir::ModuleOp"> {
     Option<"policy", "policy", "std::string", "\"bf16\"", "fp32, tf32, bf16, fp16, bf16-sr, fp8, fp8-block or mxfp8">,
     Option<"stream", "stream", "std::string", "\"f32\"", "Type of sums of f32 and low activations: f32 or low">,
     Option<"keep", "keep", "std::string", "", "Parameters whose products stay bf16 under policies of fp8">,
+    Option<"small", "small", "bool", "false", "Mark products of small weights too under policies of fp8">,
     Option<"report", "report", "bool", "false", "Emit a remark per product with a parameter that is not marked">
   ];
 }

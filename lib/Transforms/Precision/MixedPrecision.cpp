@@ -294,7 +294,7 @@ struct MixedPrecision : hone::impl::MixedPrecisionBase<MixedPrecision> {
       return success();
     if (failed(checkFp8Target(module, *codes)))
       return failure();
-    if (failed(markProducts(forward, *codes, keep, report)))
+    if (failed(markProducts(forward, *codes, {keep, small, report})))
       return failure();
     if (llvm::none_of(forward.front().getOps<DotGeneralOp>(),
                       [](DotGeneralOp dot) { return dot.getQuantized(); }))

@@ -3,7 +3,7 @@
 #include "QuantizedProducts.h"
 
 #include "ElementTypes.h"
-#include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/Analysis/Cost/QuantizationGain.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
@@ -21,17 +21,13 @@ struct ScalingFacts {
   StringLiteral policy;
   /// Architectures of GPUs whose library multiplies them, the first and last.
   int oldest, newest;
-  /// Of a weight [N, K] on a GPU: below this, K N / (K + N) elements do not pay
-  /// for the passes that make codes (docs/rationale/fp8.md).
-  double leastWeight;
 };
 } // namespace
 
 static const ScalingFacts &factsOf(Fp8Scaling scaling) {
   static constexpr int any = 1 << 20;
-  static constexpr ScalingFacts facts[] = {{"fp8", 89, any, 461},
-                                           {"fp8-block", 90, 90, 388},
-                                           {"mxfp8", 100, any, 420}};
+  static constexpr ScalingFacts facts[] = {
+      {"fp8", 89, any}, {"fp8-block", 90, 90}, {"mxfp8", 100, any}};
   return facts[size_t(scaling)];
 }
 
@@ -127,9 +123,9 @@ namespace {
 class Marker {
 public:
   Marker(func::FuncOp func, Fp8Scaling scaling, llvm::GlobPattern keep,
-         const TargetDescription &target, bool report)
+         const TargetDescription &target, const MarkOptions &options)
       : func(func), scaling(scaling), keep(std::move(keep)), target(target),
-        report(report), heads(findHeads(func)) {}
+        options(options), heads(findHeads(func)) {}
 
   void run();
   bool hasKept() const { return keptOne; }
@@ -144,7 +140,7 @@ private:
   Fp8Scaling scaling;
   llvm::GlobPattern keep;
   const TargetDescription &target;
-  bool report;
+  const MarkOptions &options;
   DenseSet<Operation *> heads;
   bool keptOne = false;
 };
@@ -180,8 +176,9 @@ std::string Marker::whyNot(DotGeneralOp dot, BlockArgument parameter,
       return llvm::formatv("a size is {0}, no multiple of {1}", size,
                            fp8Multiple);
   int64_t width = isWeightLast ? columns : rows;
-  double gain = double(width) * double(depth) / double(width + depth);
-  if (target.kind == TargetKind::CUDA && gain < factsOf(scaling).leastWeight)
+  bool hasTiles = scaling != Fp8Scaling::tensor;
+  if (target.kind == TargetKind::CUDA && !options.small &&
+      quantizationGain(target, depth, width, hasTiles) < 0)
     return llvm::formatv("codes of a weight [{0}, {1}] cost more than they "
                          "save",
                          width, depth);
@@ -199,7 +196,7 @@ void Marker::visit(DotGeneralOp dot) {
         func.getContext(), scaling,
         left ? FactorRole::weight : FactorRole::activation,
         right ? FactorRole::weight : FactorRole::activation));
-  if (report)
+  if (options.report)
     dot.emitRemark("stays bf16: ") << why;
 }
 
@@ -209,23 +206,23 @@ void Marker::run() {
 }
 
 LogicalResult hone::markProducts(func::FuncOp forward, Fp8Scaling scaling,
-                                 StringRef keep, bool report) {
+                                 const MarkOptions &options) {
   auto module = forward->getParentOfType<ModuleOp>();
   llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(
-      keep, /*MaxSubPatterns=*/1024); // "" matches no name
+      options.keep, /*MaxSubPatterns=*/1024); // "" matches no name
   if (!pattern)
     return module.emitError("fp8-keep is '")
-           << keep << "', expected a glob pattern as layers.{0,31}.*: "
+           << options.keep << "', expected a glob pattern as layers.{0,31}.*: "
            << llvm::toString(pattern.takeError());
   FailureOr<TargetDescription> target = getTarget(module);
   if (failed(target))
     return failure();
-  Marker marker(forward, scaling, std::move(*pattern), *target, report);
+  Marker marker(forward, scaling, std::move(*pattern), *target, options);
   marker.run();
-  if (keep.empty() || marker.hasKept())
+  if (options.keep.empty() || marker.hasKept())
     return success();
   return module.emitError("fp8-keep is '")
-         << keep << "', which matches no parameter of a product";
+         << options.keep << "', which matches no parameter of a product";
 }
 
 LogicalResult hone::verifyMarks(func::FuncOp forward,

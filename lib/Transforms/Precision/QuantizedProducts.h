@@ -11,11 +11,16 @@ namespace hone {
 /// codes that are scaled so.
 mlir::LogicalResult checkFp8Target(mlir::ModuleOp module, Fp8Scaling scaling);
 
-/// Marks products of `forward` whose operands have their final types. Those of
-/// parameters that match `keep` are not marked. `report`: a remark per product
-/// with a parameter that is not marked.
+/// Which products are marked, and what is said.
+struct MarkOptions {
+  llvm::StringRef keep; ///< products of parameters that match are not
+  bool small;           ///< those are too that a GPU gains nothing by
+  bool report;          ///< a remark per product with a parameter that is not
+};
+
+/// Marks products of `forward` whose operands have their final types.
 mlir::LogicalResult markProducts(mlir::func::FuncOp forward, Fp8Scaling scaling,
-                                 llvm::StringRef keep, bool report);
+                                 const MarkOptions &options);
 
 /// Checks the marks of `forward`; without `scaling` it may have none.
 mlir::LogicalResult verifyMarks(mlir::func::FuncOp forward,
