@@ -47,6 +47,11 @@ class Case:
         return "--deterministic-attention" in self.options
 
     @property
+    def has_peers(self) -> bool:
+        """PyTorch and JAX have no fp8 training of their own."""
+        return not self.precision.startswith(("fp8", "mxfp8"))
+
+    @property
     def padded(self) -> "Case":
         """The same with a vocabulary that suits tensor cores, for peers; ids stay below that of the case."""
         settings = self.settings | {"vocab": (self.vocab + 63) // 64 * 64}
@@ -67,6 +72,9 @@ def _gpt2(layers: int, heads: int, width: int, batch: int, steps: int, *options:
 
 _FULL = {"gelu": "tanh"}  # as GPT-2 was trained
 _TINY = _FULL | {"vocab": 257, "context": 64, "layers": 2, "heads": 4, "width": 64}
+_LLAMA_1B = {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8, "width": 2048,
+             "hidden": 8192, "theta": 5e5}
+_LLAMA_8B = _LLAMA_1B | {"context": 4096, "layers": 12, "width": 4096, "hidden": 14336}
 _LLAMA_TINY = {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 64, "hidden": 160}
 
 # Within a kind, what tells most comes first: a run ends when its minutes do.
@@ -79,6 +87,10 @@ CASES = {
     "gpt2-tiny-fp16": Case("gpt2", _TINY, 2, 64, "fp16", "check"),
     "gpt2-tiny-dropout": Case("gpt2", _TINY | {"dropout": 0.1}, 2, 64, "fp32", "check", options=("--micro-batches=2",)),
     "llama-tiny-bf16": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check"),
+    # fp8, also of weights too small to gain by it: products, quantisation, and the loss beside the CPU target's.
+    "llama-tiny-fp8": Case("llama", _LLAMA_TINY, 2, 64, "fp8", "check", options=("--fp8-small",)),
+    "llama-tiny-fp8-block": Case("llama", _LLAMA_TINY, 2, 64, "fp8-block", "check", options=("--fp8-small",)),
+    "gpt2-tiny-fp8-e5m2": Case("gpt2", _TINY, 2, 64, "fp8", "check", options=("--fp8-small", "--fp8-gradients=e5m2")),
     # Rows that no vector of 16 bytes divides, parts of buffers that begin anywhere.
     "llama-odd-fp32": Case("llama", {"vocab": 61, "layers": 2, "heads": 3, "key_heads": 1, "width": 18, "hidden": 31},
                            2, 16, "fp32", "check"),
@@ -96,18 +108,20 @@ CASES = {
     "gpt2-124m-deterministic": _gpt2(12, 12, 768, 64, 24, "--deterministic-attention"),
     "gpt2-1.5b": _gpt2(48, 25, 1600, 16, 10),
     # Heads of 64, a vocabulary of 128 k: the shape of Llama 3.2 1B, with a head of its own.
-    "llama-1b": Case("llama", {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8,
-                               "width": 2048, "hidden": 8192, "theta": 5e5}, 8, 2048, "bf16", "rate", 10),
+    "llama-1b": Case("llama", _LLAMA_1B, 8, 2048, "bf16", "rate", 10),
     # As many layers of Llama 3 8B as leave room in 139 GiB for peers that keep more.
-    "llama-8b-layers": Case("llama", {"vocab": 128256, "context": 4096, "layers": 12, "heads": 32, "key_heads": 8,
-                                      "width": 4096, "hidden": 14336, "theta": 5e5}, 2, 4096, "bf16", "rate", 8),
+    "llama-8b-layers": Case("llama", _LLAMA_8B, 2, 4096, "bf16", "rate", 8),
+    # The same in fp8, beside the bf16 cases.
+    "llama-1b-fp8": Case("llama", _LLAMA_1B, 8, 2048, "fp8", "rate", 10),
+    "llama-1b-fp8-block": Case("llama", _LLAMA_1B, 8, 2048, "fp8-block", "rate", 10),
+    "llama-8b-layers-fp8": Case("llama", _LLAMA_8B, 2, 4096, "fp8", "rate", 8),
     "gpt2-350m": _gpt2(24, 16, 1024, 32, 12),
     "gpt2-774m": _gpt2(36, 20, 1280, 16, 10),
 }
 
 # Of losses, relative to max(1, loss): fp32 sums in another order; bf16 and fp16 round otherwise, which ten steps
-# amplify. (The CPU target and PyTorch on a CPU differ by 2e-7 and 4e-5 in the tiny cases.)
-TOLERANCES = {"fp32": 1e-4, "bf16": 5e-3, "fp16": 5e-3}
+# amplify; fp8 has 16 times coarser codes, of which the GPU's own sums may differ. (The CPU target and PyTorch on a CPU differ by 2e-7 and 4e-5 in the tiny cases.)
+TOLERANCES = {"fp32": 1e-4, "bf16": 5e-3, "fp16": 5e-3, "fp8": 2e-2, "fp8-block": 2e-2}
 
 
 def worst_of(ours: list[float], theirs: list[float]) -> float:

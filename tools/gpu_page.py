@@ -215,7 +215,7 @@ def not_run(reports: dict[str, dict]) -> str:
         return ""
     for name in left:
         case = gpu_cases.CASES[name]
-        shows = "rate, memory, kernels, beside the peers"
+        shows = "rate, memory, kernels" + (", beside the peers" if case.has_peers else "")
         if case.kind == "check":
             shows = "losses against the CPU target"
         lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])

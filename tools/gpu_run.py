@@ -434,13 +434,14 @@ OURS = ("smoke", "launches", "losses", "rate", "torch losses")
 def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     """Tasks (case, task) in the order of what they tell: is it right, how fast is it, which kernel is slow; then peers,
     one of which takes longer than all of ours."""
+    known = {name: gpu_cases.from_facts(facts) for name, facts in cases.items()}
     checks = [name for name, facts in cases.items() if facts["kind"] == "check"]
     rates = [name for name, facts in cases.items() if facts["kind"] == "rate"]
     tasks = [(name, task) for name in checks for task in ("smoke", "launches", "losses")]
     tasks += [(name, task) for name in rates for task in ("rate", "kernels")]
     tasks += [(name, "torch losses") for name in checks
-              if not cases[name]["settings"].get("dropout") and gpu_cases.from_facts(cases[name]).ranks == 1]
-    compared = [name for name in rates if not gpu_cases.from_facts(cases[name]).is_deterministic]
+              if not cases[name]["settings"].get("dropout") and known[name].ranks == 1 and known[name].has_peers]
+    compared = [name for name in rates if not known[name].is_deterministic and known[name].has_peers]
     tasks += [(name, BRANCHES) for name in compared]
     tasks += [(name, peer) for peer in PEERS for name in compared if peer != "llm.c" or llmc_knows(cases[name])]
     return tasks + [(name, "torch losses") for name in compared]

@@ -415,7 +415,8 @@ def test_llmc_trains_gpt2_only():
     cases = {name: facts_of(name) for name, case in gpu_cases.CASES.items() if case.kind == "rate"}
     asked = [name for name, task in gpu_run.plan(cases) if task == "llm.c"]
     assert asked == ["gpt2-124m", "gpt2-124m-32", "gpt2-1.5b", "gpt2-350m", "gpt2-774m"]
-    compared = [name for name in cases if name != "gpt2-124m-deterministic"]
+    compared = [name for name in cases
+                if name != "gpt2-124m-deterministic" and gpu_cases.CASES[name].has_peers]  # PyTorch does not train in fp8
     assert [name for name, task in gpu_run.plan(cases) if task == "jax"] == compared  # Llama too
 
 
