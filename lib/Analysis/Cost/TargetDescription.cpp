@@ -87,6 +87,14 @@ static StringRef nameOfArch(int arch) {
   }
 }
 
+/// The same, of products of codes, whose shares architectures do not share.
+static const DeviceFigures &codesLike(int arch) {
+  for (const DeviceFigures &figures : devices)
+    if (figures.arch == nameOfArch(arch))
+      return figures;
+  return relativeOf(arch);
+}
+
 std::optional<DeviceFigures> hone::findDevice(StringRef name) {
   std::optional<honert::DataSheet> sheet =
       honert::findDataSheet({name.data(), name.size()});
@@ -102,6 +110,8 @@ std::optional<DeviceFigures> hone::findDevice(StringRef name) {
   // it grows as products do.
   double wide = sheet->f32 > 0 ? sheet->f32 * 0.75 : like.wide * narrow;
   double maps = sheet->f32 > 0 ? sheet->f32 * 0.45 : like.maps * narrow;
+  const DeviceFigures &kin = codesLike(sheet->arch);
+  double codes = sheet->narrow / kin.narrowPeak;
   return DeviceFigures{nameOfArch(sheet->arch),
                        name,
                        sheet->narrow,
@@ -110,7 +120,10 @@ std::optional<DeviceFigures> hone::findDevice(StringRef name) {
                        maps,
                        sheet->bandwidth,
                        like.bytes * bytes,
-                       sheet->gib * gib};
+                       sheet->gib * gib,
+                       kin.codes * codes,
+                       kin.scaledCodes * codes,
+                       kin.rowCodes * codes};
 }
 
 std::string hone::listDevices(StringRef name) {
