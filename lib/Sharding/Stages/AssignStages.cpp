@@ -193,19 +193,18 @@ static SmallVector<size_t> balance(func::FuncOp func, const CutValues &found,
   return chosen;
 }
 
-/// Leaves out places that hand on several times what most do, as logits, if
-/// enough are left: what a stage hands on is sent and kept.
+/// Leaves out places that hand on several times the elements of most, as
+/// logits, if enough are left: what a stage hands on is sent and kept.
 static void dropWide(CutValues &found, size_t needed) {
   if (found.cuts.empty())
     return;
-  SmallVector<int64_t> bytes;
-  for (const CutValue &cut : found.cuts)
-    bytes.push_back(byteSize(cut.value.getType()));
-  llvm::sort(bytes);
-  int64_t most = 4 * bytes[bytes.size() / 2];
-  auto isWide = [&](const CutValue &cut) {
-    return byteSize(cut.value.getType()) > most;
+  auto elements = [](const CutValue &cut) {
+    return cast<RankedTensorType>(cut.value.getType()).getNumElements();
   };
+  SmallVector<int64_t> sizes = llvm::map_to_vector(found.cuts, elements);
+  llvm::sort(sizes);
+  int64_t most = 4 * sizes[sizes.size() / 2];
+  auto isWide = [&](const CutValue &cut) { return elements(cut) > most; };
   if (found.cuts.size() - llvm::count_if(found.cuts, isWide) >= needed)
     llvm::erase_if(found.cuts, isWide);
 }
