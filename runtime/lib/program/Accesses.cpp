@@ -66,6 +66,12 @@ static void addMatrix(std::vector<ArenaRange> &ranges, int64_t offset,
   ranges.push_back({offset, offset + elements * byteWidth(dtype)});
 }
 
+static void addScales(std::vector<ArenaRange> &ranges,
+                      const ProductScales::Side &scales, int64_t rows,
+                      int64_t k) {
+  ranges.push_back({scales.offset, scales.offset + scales.bytes(rows, k)});
+}
+
 Accesses Reader::operator()(const MatmulLaunch &launch) const {
   Accesses accesses;
   if (launch.activationKernel || launch.batch == 0 || launch.m == 0 ||
@@ -80,8 +86,12 @@ Accesses Reader::operator()(const MatmulLaunch &launch) const {
   };
   if (k > 0) {
     addMatrix(accesses.reads, launch.a, launch.operand, strides, {batch, m, k});
-    addMatrix(accesses.reads, launch.b, launch.operand, strides + 3,
+    addMatrix(accesses.reads, launch.b, launch.operandB(), strides + 3,
               {batch, k, n});
+  }
+  if (launch.scales) {
+    addScales(accesses.reads, launch.scales->a, m, k);
+    addScales(accesses.reads, launch.scales->b, n, k);
   }
   addMatrix(accesses.writes, launch.c, launch.result, strides + 6,
             {batch, m, n});

@@ -15,12 +15,6 @@ static bool fitTogether(ScaleMode a, ScaleMode b) {
          canMultiply(scaleTileOf(a), scaleTileOf(b));
 }
 
-/// Bytes of the scales of `rows` x `k` codes.
-static int64_t bytesOfScales(ScaleMode mode, int64_t rows, int64_t k) {
-  ScaleTile tile = scaleTileOf(mode);
-  return ScaleLayout{tile, rows, k}.size() * (tile == ScaleTile::row32 ? 1 : 4);
-}
-
 Status MatmulLaunch::checkScales(const std::string &name,
                                  int64_t arenaBytes) const {
   auto fails = [&](const std::string &what) {
@@ -47,7 +41,7 @@ Status MatmulLaunch::checkScales(const std::string &name,
     return fails("has more than 2^31 - 1 rows, columns or terms");
   auto isInside = [&](const ProductScales::Side &side, int64_t rows) {
     return side.offset >= 0 && side.offset <= arenaBytes &&
-           bytesOfScales(side.mode, rows, k) <= arenaBytes - side.offset;
+           side.bytes(rows, k) <= arenaBytes - side.offset;
   };
   if (!isInside(scales->a, m) || !isInside(scales->b, n))
     return fails("has scales outside the arena");

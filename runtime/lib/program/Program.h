@@ -124,6 +124,13 @@ struct ProductScales {
   struct Side {
     ScaleMode mode;
     int64_t offset; ///< in bytes
+
+    /// Bytes of the scales of `rows` x `k` codes.
+    int64_t bytes(int64_t rows, int64_t k) const {
+      ScaleTile tile = scaleTileOf(mode);
+      int64_t width = tile == ScaleTile::row32 ? 1 : 4;
+      return ScaleLayout{tile, rows, k}.size() * width;
+    }
   };
   Side a, b;
   DType operandB;
