@@ -104,7 +104,7 @@ struct Summary {
   std::optional<int64_t> stage; ///< of a pipeline
   std::vector<StageMessages> messages;
   std::vector<TriedPlan> tried; ///< where it does not fit, and others were
-  hone::CopyCost copies; ///< of a step, between the two arenas
+  hone::CopyCost copies;        ///< of a step, between the two arenas
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 
