@@ -34,15 +34,28 @@ static void narrow(char *memory, llvm::ArrayRef<From> from) {
 }
 
 static const llvm::fltSemantics &semantics(Element element) {
-  return element == Element::BF16 ? llvm::APFloat::BFloat()
-                                  : llvm::APFloat::IEEEhalf();
+  switch (element) {
+  case Element::BF16:
+    return llvm::APFloat::BFloat();
+  case Element::F16:
+    return llvm::APFloat::IEEEhalf();
+  case Element::E4M3:
+    return llvm::APFloat::Float8E4M3FN();
+  case Element::E5M2:
+    return llvm::APFloat::Float8E5M2();
+  default:
+    llvm_unreachable("has fewer bits than f32");
+  }
 }
 
-static std::vector<double> widenHalf(const char *memory, Element element,
-                                     int64_t count) {
+/// Elements of fewer bits than f32, as many as Bits has.
+template <typename Bits>
+static std::vector<double> widenLow(const char *memory, Element element,
+                                    int64_t count) {
   std::vector<double> values;
-  for (uint16_t bits : widen<uint16_t, uint16_t>(memory, count)) {
-    llvm::APFloat value(semantics(element), llvm::APInt(16, bits));
+  for (Bits bits : widen<Bits, Bits>(memory, count)) {
+    llvm::APFloat value(semantics(element),
+                        llvm::APInt(8 * sizeof(Bits), bits));
     bool lost;
     value.convert(llvm::APFloat::IEEEdouble(),
                   llvm::APFloat::rmNearestTiesToEven, &lost);
@@ -51,9 +64,10 @@ static std::vector<double> widenHalf(const char *memory, Element element,
   return values;
 }
 
-static void narrowHalf(char *memory, Element element,
-                       llvm::ArrayRef<double> from) {
-  std::vector<uint16_t> values;
+template <typename Bits>
+static void narrowLow(char *memory, Element element,
+                      llvm::ArrayRef<double> from) {
+  std::vector<Bits> values;
   for (double number : from) {
     llvm::APFloat value(number);
     bool lost;
@@ -61,7 +75,7 @@ static void narrowHalf(char *memory, Element element,
                   &lost);
     values.push_back(value.bitcastToAPInt().getZExtValue());
   }
-  narrow<uint16_t, uint16_t>(memory, values);
+  narrow<Bits, Bits>(memory, values);
 }
 
 Tensor run::readTensor(const char *memory, Element element,
@@ -76,8 +90,12 @@ Tensor run::readTensor(const char *memory, Element element,
                           mode);
   case Element::BF16:
   case Element::F16:
-    return Tensor::floats(element, shape, widenHalf(memory, element, count),
-                          mode);
+    return Tensor::floats(element, shape,
+                          widenLow<uint16_t>(memory, element, count), mode);
+  case Element::E4M3:
+  case Element::E5M2:
+    return Tensor::floats(element, shape,
+                          widenLow<uint8_t>(memory, element, count), mode);
   case Element::I64:
     return Tensor::ints(element, shape, widen<int64_t, int64_t>(memory, count));
   case Element::I32:
@@ -97,7 +115,10 @@ void run::writeTensor(char *memory, const Tensor &tensor, Mode mode) {
     return narrow<double>(memory, tensor.floats());
   case Element::BF16:
   case Element::F16:
-    return narrowHalf(memory, tensor.element(), tensor.floats());
+    return narrowLow<uint16_t>(memory, tensor.element(), tensor.floats());
+  case Element::E4M3:
+  case Element::E5M2:
+    return narrowLow<uint8_t>(memory, tensor.element(), tensor.floats());
   case Element::I64:
     return narrow<int64_t>(memory, tensor.ints());
   case Element::I32:

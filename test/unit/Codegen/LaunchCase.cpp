@@ -223,8 +223,9 @@ LaunchCase::LaunchCase(const std::string &text, const CaseOptions &options)
   func = *module->getOps<func::FuncOp>().begin();
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
   Location loc = b.getUnknownLoc();
-  auto program = b.create<plan::ProgramOp>(loc, "program", int64_t(1) << 40,
-                                           DictionaryAttr(), IntegerAttr());
+  auto program =
+      b.create<plan::ProgramOp>(loc, "program", int64_t(1) << 40,
+                                DictionaryAttr(), IntegerAttr(), IntegerAttr());
   b.createBlock(&program.getBody());
   auto function = b.create<plan::FunctionOp>(loc, "step");
   b.createBlock(&function.getBody());
