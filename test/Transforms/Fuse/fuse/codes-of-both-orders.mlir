@@ -5,12 +5,12 @@
 // the largest magnitude.
 // CHECK-LABEL: func.func @both
 // CHECK: hone.fused data_movement
+// CHECK: hone.amax
+// CHECK: hone.fused data_movement
 // CHECK-NOT: hone.fused
 // CHECK: hone.quantize %{{.+}} tile [1, 128] :
 // CHECK-NOT: hone.fused
 // CHECK: hone.quantize %{{.+}} tile [1, 128] transposed
-// CHECK: hone.fused data_movement
-// CHECK: hone.amax
 // CHECK: hone.fused data_movement
 // CHECK: hone.quantize
 // CHECK-NOT: hone.fused
