@@ -338,7 +338,8 @@ void Splitter::read(Value value, Role reader) {
     part.addArgument(value, describeBoundary(outputGradient));
     return;
   }
-  if (isOutput) {
+  // The forward part makes its output, which may be a view.
+  if (isOutput && reader != Role::Forward) {
     part.addArgument(value, describeBoundary(output));
     return;
   }
