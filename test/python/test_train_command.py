@@ -211,8 +211,8 @@ def test_refusals(ready) -> None:
     assert error == "data.train: no file none.npy; hone tokens TEXT --bytes -o . makes some"
     error = ready.refusal("train", "run.toml", "batch=2x16")
     assert error == f"{PACKAGE}: is a package, --batch is for a model that is exported"
-    error = ready.refusal("train", "run.toml", "compile.precision=fp8")
-    assert error.startswith("--precision: is 'fp8', expected fp32,")
+    error = ready.refusal("train", "run.toml", "compile.precision=fp4")
+    assert error.startswith("--precision: is 'fp4', expected fp32,")
     # What the program refuses leaves a folder in which a corrected run can start.
     assert "--steps: 'many', expected a whole number" in ready.refusal("train", "run.toml", "steps=many", code=2)
     ready("train", "run.toml", "steps=1")
