@@ -80,10 +80,13 @@ INSTANTIATE_TEST_SUITE_P(RandomOps, Rule, testing::ValuesIn(randomOps()),
 /// Ops that need no case, each with its reason.
 static const std::map<StringRef, const char *> withoutCase = {
     {"hone.adafactor", "its primitives are divided"},
+    {"hone.amax", "made of what is divided already, by hone-quantize-products"},
     {"hone.custom_gradient",
      "autodiff removes it before ranks divide the step"},
     {"hone.fused", "fusion makes groups of what is divided already"},
     {"hone.muon", "its primitives are divided"},
+    {"hone.quantize",
+     "made of what is divided already, by hone-quantize-products"},
 };
 
 TEST(Rules, EveryOpHasACase) {

@@ -165,8 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadHeader{"metadata_number",
                   test::safetensors("{\"__metadata__\":{\"a\":1}}", ""),
                   "expected a string"},
-        BadHeader{"unknown_dtype", one(ENTRY("F8_E4M3", "[8]", "0", "8")),
-                  "tensor 'a' has dtype F8_E4M3, expected F32"},
+        BadHeader{"unknown_dtype", one(ENTRY("F8_E8M0", "[8]", "0", "8")),
+                  "tensor 'a' has dtype F8_E8M0, expected F32"},
         BadHeader{"unknown_key",
                   one("{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],"
                       "\"x\":1}"),

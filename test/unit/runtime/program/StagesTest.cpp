@@ -27,6 +27,10 @@ std::vector<Launch> launchesAt(int64_t at) {
   matmul.a = next(), matmul.b = next(), matmul.c = next();
   matmul.aux = next(), matmul.sums = next();
   matmul.activationKernel = DeviceLaunch{"k", 1, 1, {next()}};
+  matmul.scales = ProductScales{{ScaleMode::scalar, next()},
+                                {ScaleMode::scalar, next()},
+                                DType::f8e4m3,
+                                false};
   GroupedMatmulLaunch grouped = {};
   grouped.a = next(), grouped.b = next(), grouped.ends = next();
   grouped.c = next();
@@ -40,6 +44,7 @@ std::vector<Launch> launchesAt(int64_t at) {
   collective.in = next(), collective.out = next();
   ShardLaunch shard = {{}, 1, 1, next(), next()};
   KernelLaunch kernel = {nullptr, 1, 1, {next(), next()}};
+  CopyLaunch copy = {CopyDirection::down, next(), 0, 4, 0};
   return {{"", "", kernel},
           {"", "", device},
           {"", "", matmul},
@@ -51,6 +56,8 @@ std::vector<Launch> launchesAt(int64_t at) {
           {"", "", WaitLaunch{0}},
           {"", "", shard},
           {"", "", CoordinateLaunch{{}, next()}},
+          {"", "", copy},
+          {"", "", CopyWaitLaunch{0}},
           {"", "", CallbackLaunch{nullptr, nullptr}}};
 }
 
@@ -80,7 +87,7 @@ TEST(Offsets, are_those_of_every_kind_of_launch) {
   for (size_t i = 0; i != found.size(); ++i)
     expected.push_back(1004 + 4 * int64_t(i));
   EXPECT_EQ(found, expected);
-  EXPECT_EQ(found.size(), 26u);
+  EXPECT_EQ(found.size(), 29u);
 }
 
 /// A stage whose function "f" has `launches`, windows at 0 and 1024, and runs
