@@ -27,8 +27,8 @@ std::vector<Launch> launchesAt(int64_t at) {
   matmul.a = next(), matmul.b = next(), matmul.c = next();
   matmul.aux = next(), matmul.sums = next();
   matmul.activationKernel = DeviceLaunch{"k", 1, 1, {next()}};
-  matmul.scales = ProductScales{{ScaleMode::scalar, next()},
-                                {ScaleMode::scalar, next()},
+  matmul.scales = ProductScales{{ScaleMode::tensor, next()},
+                                {ScaleMode::tensor, next()},
                                 DType::f8e4m3,
                                 false};
   GroupedMatmulLaunch grouped = {};
