@@ -3,6 +3,7 @@
 #include "hone/IR/Fp8.h"
 #include "hone/Transforms/Passes.h"
 #include "hone/Transforms/Precision/Policy.h"
+#include "hone/Transforms/Precision/ProductSizes.h"
 
 #include <map>
 
@@ -51,28 +52,11 @@ private:
 };
 } // namespace
 
-static int64_t countAlong(Value value, ArrayRef<int64_t> dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims)
-    count *= shapeOf(value)[dim];
-  return count;
-}
-
 static SmallVector<int64_t> joined(ArrayRef<int64_t> first,
                                    ArrayRef<int64_t> second) {
   SmallVector<int64_t> dims(first);
   llvm::append_range(dims, second);
   return dims;
-}
-
-/// A size of the product's matrices that codes cannot have; -1: none.
-static int64_t oddSize(DotGeneralOp dot) {
-  for (int64_t size : {countAlong(dot.getLhs(), dot.getLhsFree()),
-                       countAlong(dot.getRhs(), dot.getRhsFree()),
-                       countAlong(dot.getLhs(), dot.getLhsContract())})
-    if (size % fp8Multiple != 0 || size == 0)
-      return size;
-  return -1;
 }
 
 /// The tile of an operand. A weight's block holds for both orientations of it;
@@ -171,8 +155,7 @@ void Quantizer::sinkReshape(ReshapeOp reshape) {
 void Quantizer::rewrite(DotGeneralOp dot) {
   QuantizedAttr mark = dot.getQuantizedAttr();
   SmallVector<int64_t> lhsFree = dot.getLhsFree(), rhsFree = dot.getRhsFree();
-  int64_t rows = countAlong(dot.getLhs(), lhsFree);
-  int64_t columns = countAlong(dot.getRhs(), rhsFree);
+  ProductSizes sizes = sizesOf(dot);
   builder.setInsertionPoint(dot);
   loc = dot.getLoc();
   // Pairs of contracted dimensions in the order of the left operand.
@@ -194,9 +177,9 @@ void Quantizer::rewrite(DotGeneralOp dot) {
   auto last = builder.getDenseI64ArrayAttr({1});
   auto none = builder.getDenseI64ArrayAttr({});
   Value product = builder.create<DotGeneralOp>(
-      loc, withShape(dot, {rows, columns}), lhs.getCodes(), rhs.getCodes(),
-      ValueRange{lhs.getScales(), rhs.getScales()}, none, none, last, last,
-      lhs.getTileAttr(), rhs.getTileAttr(),
+      loc, withShape(dot, {sizes.rows, sizes.columns}), lhs.getCodes(),
+      rhs.getCodes(), ValueRange{lhs.getScales(), rhs.getScales()}, none, none,
+      last, last, lhs.getTileAttr(), rhs.getTileAttr(),
       isFast ? builder.getUnitAttr() : nullptr, /*quantized=*/nullptr);
   ReshapeOp reshape;
   if (product.getType() != dot.getType())
@@ -231,8 +214,8 @@ struct QuantizeProducts : hone::impl::QuantizeProductsBase<QuantizeProducts> {
     Quantizer quantizer(func, gradients == "e5m2" ? Fp8Format::e5m2
                                                   : Fp8Format::e4m3);
     for (DotGeneralOp dot : marked)
-      if (int64_t size = oddSize(dot); size != -1)
-        unmark(dot, size);
+      if (std::optional<int64_t> size = sizesOf(dot).oddSize())
+        unmark(dot, *size);
       else
         quantizer.rewrite(dot);
   }

@@ -4,6 +4,7 @@
 
 #include "ElementTypes.h"
 #include "hone/Analysis/Cost/QuantizationGain.h"
+#include "hone/Transforms/Precision/ProductSizes.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
@@ -111,13 +112,6 @@ static DenseSet<Operation *> findHeads(func::FuncOp func) {
   return heads;
 }
 
-static int64_t countAlong(Value value, ArrayRef<int64_t> dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims)
-    count *= shapeOf(value)[dim];
-  return count;
-}
-
 namespace {
 /// Decides about the products of one function.
 class Marker {
@@ -168,20 +162,17 @@ std::string Marker::whyNot(DotGeneralOp dot, BlockArgument parameter,
     keptOne = true;
     return "--fp8-keep names its parameter";
   }
-  int64_t rows = countAlong(dot.getLhs(), dot.getLhsFree());
-  int64_t columns = countAlong(dot.getRhs(), dot.getRhsFree());
-  int64_t depth = countAlong(dot.getLhs(), dot.getLhsContract());
-  for (int64_t size : {rows, columns, depth})
-    if (size % fp8Multiple != 0 || size == 0)
-      return llvm::formatv("a size is {0}, no multiple of {1}", size,
-                           fp8Multiple);
-  int64_t width = isWeightLast ? columns : rows;
+  ProductSizes sizes = sizesOf(dot);
+  if (std::optional<int64_t> size = sizes.oddSize())
+    return llvm::formatv("a size is {0}, no multiple of {1}", *size,
+                         fp8Multiple);
+  int64_t width = isWeightLast ? sizes.columns : sizes.rows;
   bool hasTiles = scaling != Fp8Scaling::tensor;
   if (target.kind == TargetKind::CUDA && !options.small &&
-      quantizationGain(target, depth, width, hasTiles) < 0)
+      quantizationGain(target, sizes.depth, width, hasTiles) < 0)
     return llvm::formatv("codes of a weight [{0}, {1}] cost more than they "
                          "save",
-                         width, depth);
+                         width, sizes.depth);
   return "";
 }
 
