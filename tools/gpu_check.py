@@ -32,7 +32,8 @@ ROOT = HERE.parent
 SOURCES = ("python_frontend/examples/gpt2.py", "python_frontend/examples/llama.py", "python_frontend/hone")
 # What a folder may have, to travel to the other host.
 LARGEST_MIB = 54
-SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_run.py", "gpu_peers.py", "jax_peer.py", "peers.py")
+SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_causes.py", "gpu_host.py", "gpu_process.py",
+           "gpu_run.py", "gpu_peers.py", "jax_peer.py", "peers.py")
 
 
 ORDERS = """On the host with the GPU, in this folder: ours, that is correctness, rates and kernels; then peers. The second goes

@@ -1,4 +1,4 @@
-"""What tools/gpu_run.py makes of results, and tools/gpu_page.py of those: with results that are made up."""
+"""What tools/gpu_run.py and its modules make of results, and tools/gpu_page.py of those: with results that are made up."""
 
 import array
 import json
@@ -11,7 +11,10 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 import gpu_cases  # noqa: E402
+import gpu_causes  # noqa: E402
+import gpu_host  # noqa: E402
 import gpu_page  # noqa: E402
+import gpu_process  # noqa: E402
 import gpu_run  # noqa: E402
 
 
@@ -20,21 +23,21 @@ import gpu_run  # noqa: E402
 
 def test_a_process_ends_with_all_it_started():
     start = time.monotonic()
-    with pytest.raises(gpu_run.Failure, match="took more than 1 s"):
-        gpu_run.execute(["sh", "-c", "sleep 60 & sleep 60"], 1)
+    with pytest.raises(gpu_process.Failure, match="took more than 1 s"):
+        gpu_process.execute(["sh", "-c", "sleep 60 & sleep 60"], 1)
     assert time.monotonic() - start < 20
 
 
 def test_the_last_line_says_why_a_process_failed():
-    with pytest.raises(gpu_run.Failure, match="^exit code 3: error: no GPU$"):
-        gpu_run.execute(["sh", "-c", "echo warning >&2; echo error: no GPU >&2; exit 3"], 20)
+    with pytest.raises(gpu_process.Failure, match="^exit code 3: error: no GPU$"):
+        gpu_process.execute(["sh", "-c", "echo warning >&2; echo error: no GPU >&2; exit 3"], 20)
 
 
 def test_libraries_of_python_packages_are_found(tmp_path, monkeypatch):
     (tmp_path / "nvidia" / "cudnn" / "lib").mkdir(parents=True)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("LD_LIBRARY_PATH", "/first")
-    assert gpu_run.execute(["sh", "-c", "echo $LD_LIBRARY_PATH"], 20).startswith(f"/first:{tmp_path}/nvidia/cudnn/lib")
+    assert gpu_process.execute(["sh", "-c", "echo $LD_LIBRARY_PATH"], 20).startswith(f"/first:{tmp_path}/nvidia/cudnn/lib")
 
 
 def write_tensors(path, tensors):
@@ -50,15 +53,15 @@ def write_tensors(path, tensors):
 def test_gradients_that_differ_most_come_first(tmp_path, monkeypatch):
     theirs = {"grad.a": [1.0, 2.0], "grad.b": [3.0, 4.0], "grad.c": [1.0]}
     write_tensors(tmp_path / "step1.safetensors", theirs)
-    monkeypatch.setattr(gpu_run, "WORK", tmp_path / "work")
+    monkeypatch.setattr(gpu_process, "WORK", tmp_path / "work")
 
     def train(place, steps, seconds, *more):
         folder = pathlib.Path(more[1])
         folder.mkdir(parents=True)
         write_tensors(folder / "step1.safetensors", theirs | {"grad.b": [3.0, 4.5], "grad.c": [float("nan")]})
 
-    monkeypatch.setattr(gpu_run, "train", train)
-    rows = gpu_run.compare_gradients(tmp_path, 10)
+    monkeypatch.setattr(gpu_process, "train", train)
+    rows = gpu_causes.compare_gradients(tmp_path, 10)
     assert [row["tensor"] for row in rows] == ["grad.c", "grad.b", "grad.a"]
     assert rows[0]["difference"] == float("inf") and rows[1]["difference"] == pytest.approx(0.1)
 
@@ -68,8 +71,8 @@ FACTS = {"losses": [4.0, 3.0, 2.0], "precision": "fp32", "model": "gpt2", "setti
 
 
 def make_program(folder, monkeypatch, script):
-    monkeypatch.setattr(gpu_run, "WORK", folder)
-    monkeypatch.setattr(gpu_run.shutil, "which", lambda _: None)
+    monkeypatch.setattr(gpu_process, "WORK", folder)
+    monkeypatch.setattr(gpu_causes.shutil, "which", lambda _: None)
     (folder / "train").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "train").chmod(0o755)
 
@@ -77,7 +80,7 @@ def make_program(folder, monkeypatch, script):
 def test_a_failed_case_runs_again_in_other_ways(tmp_path, monkeypatch):
     """A program that fails, and names a launch only where the libraries write logs."""
     make_program(tmp_path, monkeypatch, 'echo "error: function step" >&2; echo "error: no launch" >&2; exit 1')
-    cause = gpu_run.find_cause(tmp_path, FACTS, {}, 60)
+    cause = gpu_causes.find_cause(tmp_path, FACTS, {}, 60)
     assert cause["cause"] == "not found"
     assert cause["library logs"]["stderr"] == "error: function step\nerror: no launch\n"
     assert "memory checked" not in cause
@@ -87,25 +90,25 @@ def test_a_launch_that_is_wrong_is_the_cause(tmp_path, monkeypatch):
     make_program(tmp_path, monkeypatch, 'echo "error: launch 3 of step, gelu" >&2; exit 1')
     compared = gpu_run.compare_launches(tmp_path, FACTS, 20)
     assert compared["wrong"] == "launch 3 of step, gelu" and not compared["ok"]
-    assert gpu_run.find_cause(tmp_path, FACTS, {"launches": compared}, 60) == {"cause": "launch 3 of step, gelu"}
+    assert gpu_causes.find_cause(tmp_path, FACTS, {"launches": compared}, 60) == {"cause": "launch 3 of step, gelu"}
     assert "skipped" in gpu_run.compare_launches(tmp_path, FACTS | {"settings": {}}, 20)
 
 
 def test_a_comparison_that_fails_itself_says_so(tmp_path, monkeypatch):
     make_program(tmp_path, monkeypatch, 'echo "error: --compare-launches: the program holds no code" >&2; exit 1')
-    with pytest.raises(gpu_run.Failure, match="holds no code"):
+    with pytest.raises(gpu_process.Failure, match="holds no code"):
         gpu_run.compare_launches(tmp_path, FACTS, 20)
 
 
 def test_slots_that_fail_are_the_cause(tmp_path, monkeypatch):
     make_program(tmp_path, monkeypatch, "exit 1")
     case = {"smoke": {"failed": {"slots": "inputs of run 5"}}, "launches": {"wrong": "launch 1 of step"}}
-    assert gpu_run.find_cause(tmp_path, FACTS, case, 60) == {"cause": "inputs of run 5"}
+    assert gpu_causes.find_cause(tmp_path, FACTS, case, 60) == {"cause": "inputs of run 5"}
 
 
 def test_a_launch_that_ends_the_program_is_the_cause(tmp_path, monkeypatch):
     make_program(tmp_path, monkeypatch, 'echo "error: launch gelu at model.py:3: illegal address" >&2; exit 1')
-    assert gpu_run.find_cause(tmp_path, FACTS, {}, 60)["cause"] == "launch gelu at model.py:3: illegal address"
+    assert gpu_causes.find_cause(tmp_path, FACTS, {}, 60)["cause"] == "launch gelu at model.py:3: illegal address"
 
 
 def test_losses_right_launch_by_launch_blame_the_graph(tmp_path, monkeypatch):
@@ -114,7 +117,7 @@ def test_losses_right_launch_by_launch_blame_the_graph(tmp_path, monkeypatch):
 good='{"loss": 4.0}\n{"loss": 3.0}\n{"loss": 2.0}\n'
 bad='{"loss": 4.0}\n{"loss": 4.0}\n{"loss": 4.0}\n'
 if [ -n "$HONE_CHECK_LAUNCHES" ]; then printf "$good" > "$2"; else printf "$bad" > "$2"; fi""")
-    cause = gpu_run.find_cause(tmp_path, FACTS, {}, 60)
+    cause = gpu_causes.find_cause(tmp_path, FACTS, {}, 60)
     assert cause["cause"] == "graph: losses are right launch by launch; wrong as a graph"
 
 
@@ -127,7 +130,7 @@ def test_smoke_says_what_failed_and_what_is_absent(tmp_path, monkeypatch):
         "ok": False, "failed": {"products": "product b: 1 is 2"}, "absent": ["c"], "rows": {"b": "1 is 2"},
         "trials": {"start": 1.0, "products": 2.0}}
     make_program(tmp_path, monkeypatch, "echo error: no GPU >&2; exit 1")
-    with pytest.raises(gpu_run.Failure, match="^exit code 1: error: no GPU$"):
+    with pytest.raises(gpu_process.Failure, match="^exit code 1: error: no GPU$"):
         gpu_run.smoke(tmp_path, FACTS, 20)
 
 
@@ -174,15 +177,15 @@ class MadeUpDriver:
 
 def test_a_copy_counts_reads_and_writes(monkeypatch):
     library = MadeUpDriver()
-    monkeypatch.setattr(gpu_run.ctypes, "CDLL", lambda _: library)
-    copy = gpu_run.measure_copy(size=10**9, times=5)
+    monkeypatch.setattr(gpu_host.ctypes, "CDLL", lambda _: library)
+    copy = gpu_host.measure_copy(size=10**9, times=5)
     assert copy["bytes"] == 2 * 10**9 and copy["gb_per_s"] == pytest.approx(4000)
     assert library.calls.count("cuMemFree_v2") == 2 and library.calls[-1] == "cuDevicePrimaryCtxRelease_v2"
 
 
 def test_a_copy_that_fails_says_why(monkeypatch):
-    monkeypatch.setattr(gpu_run.ctypes, "CDLL", lambda _: MadeUpDriver("cuMemAlloc_v2"))
-    assert gpu_run.measure_copy() == {"error": "cuMemAlloc_v2: CUDA error 2"}
+    monkeypatch.setattr(gpu_host.ctypes, "CDLL", lambda _: MadeUpDriver("cuMemAlloc_v2"))
+    assert gpu_host.measure_copy() == {"error": "cuMemAlloc_v2: CUDA error 2"}
 
 
 def test_bytes_are_read_from_info():
@@ -192,14 +195,14 @@ def test_bytes_are_read_from_info():
 
 
 def test_nccl_is_tried_where_it_was_packed(tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu_run, "HERE", tmp_path)
-    assert gpu_run.probe_nccl() == {"skipped": "not packed"}
+    monkeypatch.setattr(gpu_process, "HERE", tmp_path)
+    assert gpu_host.probe_nccl() == {"skipped": "not packed"}
     probe = tmp_path / "hone-probe-nccl"
     probe.write_text("#!/bin/sh\necho a GPU\necho joined\n")
     probe.chmod(0o755)
-    assert gpu_run.probe_nccl() == {"ok": True, "works": ["a GPU", "joined"]}
+    assert gpu_host.probe_nccl() == {"ok": True, "works": ["a GPU", "joined"]}
     probe.write_text("#!/bin/sh\necho error: no NCCL >&2\nexit 1\n")
-    assert gpu_run.probe_nccl() == {"ok": False, "error": "exit code 1: error: no NCCL"}
+    assert gpu_host.probe_nccl() == {"ok": False, "error": "exit code 1: error: no NCCL"}
 
 
 def test_expected_milliseconds_stand_beside_measured_ones():
@@ -233,11 +236,11 @@ def folder(tmp_path, monkeypatch):
     for name in ("gpt2-tiny-fp32", "gpt2-124m", "gpt2-1.5b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "case.json").write_text(json.dumps(facts_of(name)))
-    monkeypatch.setattr(gpu_run, "HERE", tmp_path)
-    monkeypatch.setattr(gpu_run, "WORK", tmp_path / "work")
+    monkeypatch.setattr(gpu_process, "HERE", tmp_path)
+    monkeypatch.setattr(gpu_process, "WORK", tmp_path / "work")
     host = {"date": "2000-01-01 00:00", "host": "x", "gpu": "Made-up GPU", "driver": "1.0", "memory": "1 MiB", "torch": "2", "jax": "1", "llm.c": None}
-    monkeypatch.setattr(gpu_run, "describe_host", lambda: dict(host))
-    monkeypatch.setattr(gpu_run, "measure_copy", lambda: {"bytes": 8, "gb_per_s": 4000.0})
+    monkeypatch.setattr(gpu_host, "describe_host", lambda: dict(host))
+    monkeypatch.setattr(gpu_host, "measure_copy", lambda: {"bytes": 8, "gb_per_s": 4000.0})
     calls = []
     kernels = [{"kind": "row: reduce ln_f", "ms": 2.0, "launches": 4, "bytes": 6e6, "flops": 1.0, "tensor_cores": False,
                 "gb_per_s": 3000.0, "tflops": None}]
@@ -289,8 +292,8 @@ def test_a_run_goes_on_where_one_ended(folder):
 def test_results_of_another_gpu_are_not_gone_on_with(folder, monkeypatch):
     place, calls = folder
     gpu_run.run(place / "result.json", 8, ["gpt2-tiny-fp32"])
-    other = gpu_run.describe_host() | {"gpu": "Another GPU"}
-    monkeypatch.setattr(gpu_run, "describe_host", lambda: other)
+    other = gpu_host.describe_host() | {"gpu": "Another GPU"}
+    monkeypatch.setattr(gpu_host, "describe_host", lambda: other)
     gpu_run.run(place / "result.json", 8, ["gpt2-tiny-fp32"])
     assert len(calls) == 4
 
@@ -306,7 +309,7 @@ def test_a_failed_task_leaves_the_others(folder):
     place, calls = folder
 
     def fails(*_):
-        raise gpu_run.Failure("took more than 90 s")
+        raise gpu_process.Failure("took more than 90 s")
 
     gpu_run.TASKS["rate"] = fails
     assert gpu_run.run(place / "result.json", 8, None) == 1
@@ -320,7 +323,7 @@ def test_a_peer_that_crashes_leaves_the_others_and_comes_last_again(folder):
     works = gpu_run.TASKS["torch reduce-overhead"]
 
     def crashes(*_):
-        gpu_run.execute(["sh", "-c", "echo an illegal memory access was encountered >&2; kill -ABRT $$"], 20)
+        gpu_process.execute(["sh", "-c", "echo an illegal memory access was encountered >&2; kill -ABRT $$"], 20)
 
     gpu_run.TASKS["torch reduce-overhead"] = crashes
     assert gpu_run.run(place / "result.json", 8, ["gpt2-124m"]) == 0
@@ -394,10 +397,10 @@ for step in range(1, int(flags["-x"]) + 1):
 
 
 def test_llmc_is_asked_where_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu_run, "WORK", tmp_path)
+    monkeypatch.setattr(gpu_process, "WORK", tmp_path)
     monkeypatch.delenv("HONE_LLMC", raising=False)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    assert gpu_run.find_llmc() is None
+    assert gpu_host.find_llmc() is None
     program = tmp_path / "llmc"
     program.write_text(LLMC)
     program.chmod(0o755)
@@ -407,7 +410,7 @@ def test_llmc_is_asked_where_it_is(tmp_path, monkeypatch):
     answer = gpu_run.llmc_rate(tmp_path, facts, 20)
     assert answer == {"ms": 65.5, "tokens_per_second": pytest.approx(65536 / 0.0655), "peak_bytes": 2**30}
     program.write_text("#!/bin/sh\necho step 1/24\n")
-    with pytest.raises(gpu_run.Failure, match="printed 0 steps, expected 24"):
+    with pytest.raises(gpu_process.Failure, match="printed 0 steps, expected 24"):
         gpu_run.llmc_rate(tmp_path, facts, 20)
 
 
@@ -428,8 +431,8 @@ def test_branches_are_compared_with_one_stream(folder, monkeypatch):
         asked.append(variables)
         return [{"loss": 1.0, "ms": 4.0 if variables else 5.0}], ""
 
-    monkeypatch.setattr(gpu_run, "train_with_stderr", train)
-    monkeypatch.setattr(gpu_run, "execute", lambda *_: "")
+    monkeypatch.setattr(gpu_process, "train_with_stderr", train)
+    monkeypatch.setattr(gpu_process, "execute", lambda *_: "")
     facts = facts_of("gpt2-124m")
     answer = gpu_run.compare_branches(place, facts, 60)
     assert asked == [None, {"HONE_PARALLEL_BRANCHES": "1"}]
@@ -450,8 +453,8 @@ def test_deterministic_runs_have_equal_bits(folder, monkeypatch):
         flags.append(more)
         return [{"loss": next(losses), "ms": 5.0}]
 
-    monkeypatch.setattr(gpu_run, "train", train)
-    monkeypatch.setattr(gpu_run, "execute", lambda *_: "")
+    monkeypatch.setattr(gpu_process, "train", train)
+    monkeypatch.setattr(gpu_process, "execute", lambda *_: "")
     assert gpu_run.measure_rate(place, case, 60)["ok"]
     assert not gpu_run.measure_rate(place, case, 60)["repeats"]
     assert flags == [("--deterministic",)] * 4

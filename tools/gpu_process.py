@@ -1,0 +1,106 @@
+"""Processes of the GPU check: with time limits and the places of libraries, alone or as ranks, and the program that is
+checked among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import gpu_cases
+
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = HERE / "work"
+
+
+class Failure(Exception):
+    """Why a task has no answer, in one line, and the end of what the process wrote to stderr."""
+
+    def __init__(self, reason: str, stderr: str = "", stdout: str = "") -> None:
+        super().__init__(reason)
+        self.stderr = stderr[-6000:]
+        self.stdout = stdout
+
+
+def library_folders() -> list[str]:
+    """Where Python's packages keep cuBLAS and cuDNN, for hosts that have them nowhere else."""
+    return [str(folder) for place in sys.path if place for folder in sorted(pathlib.Path(place).glob("nvidia/*/lib"))]
+
+
+def execute(command: list, seconds: float) -> str:
+    """Standard output of a process, which is ended with all that it started when its time is over."""
+    return execute_with_stderr(command, seconds)[0]
+
+
+def execute_with_stderr(command: list, seconds: float, variables: dict[str, str] | None = None) -> tuple[str, str]:
+    """As execute(), with standard error."""
+    paths = [path for path in (os.environ.get("LD_LIBRARY_PATH"), *library_folders(), str(HERE / "lib")) if path]
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(WORK / "inductor"), "PYTHONDONTWRITEBYTECODE": "1",
+                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "LD_LIBRARY_PATH": ":".join(paths),
+                                **(variables or {})}
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True, env=environment)
+    try:
+        out, err = process.communicate(timeout=max(1.0, seconds))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        _, err = process.communicate()
+        raise Failure(f"took more than {seconds:.0f} s", err) from None
+    if process.returncode != 0:
+        lines = err.strip().splitlines() or ["no message"]
+        raise Failure(f"exit code {process.returncode}: {lines[-1][-600:]}", err, out)
+    return out, err
+
+
+# ---- Ranks -----------------------------------------------------------------------------------------------------------
+
+
+def count_gpus() -> int:
+    try:
+        listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    return len(listed.stdout.splitlines())
+
+
+def ranks_in(place: pathlib.Path) -> int:
+    """Processes of the case in a folder."""
+    facts = place / "case.json"
+    return gpu_cases.from_facts(json.loads(facts.read_text())).ranks if facts.exists() else 1
+
+
+def launcher(ranks: int) -> tuple[str, ...]:
+    """What starts a program in so many processes."""
+    if ranks == 1:
+        return ()
+    if shutil.which("torchrun"):
+        return ("torchrun", "--no-python", "--standalone", f"--nproc-per-node={ranks}", "--")
+    return ("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks))
+
+
+def lacking_gpus(facts: dict) -> dict | None:
+    """The answer of a task for which there are too few GPUs; None: there are enough. Emulated ones always are."""
+    ranks, there = gpu_cases.from_facts(facts).ranks, count_gpus()
+    if ranks == 1 or facts.get("emulated") or ranks <= there:
+        return None
+    return {"skipped": f"needs {ranks} GPUs, this host has {there}"}
+
+
+def train_with_stderr(place: pathlib.Path, steps: int, seconds: float, *more: str,
+                      variables: dict[str, str] | None = None, before: tuple[str, ...] = ()) -> tuple[list[dict], str]:
+    """The steps in the log of a run, and its standard error. `before` is a command that runs the program."""
+    log = WORK / "log.jsonl"
+    log.unlink(missing_ok=True)
+    command = [*launcher(ranks_in(place)), *before, place / "train", "--data", place / "tokens.bin", "--steps", steps,
+               "--seed", 1, "--log", log]
+    _, err = execute_with_stderr([*command, "--quiet", *more], seconds, variables)
+    return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line], err
+
+
+def train(place: pathlib.Path, steps: int, seconds: float, *more: str) -> list[dict]:
+    """The steps in the log of a run."""
+    return train_with_stderr(place, steps, seconds, *more)[0]
