@@ -88,7 +88,8 @@ def write_tokens(path: pathlib.Path) -> pathlib.Path:
 def train(binary: pathlib.Path, tokens: pathlib.Path, steps: int, seed: int, threads: int) -> list[float]:
     log = binary.with_suffix(".jsonl")
     subprocess.run([binary, "--data", tokens, "--steps", str(steps), "--seed", str(seed), "--warmup",
-                    str(steps // 10), "--threads", str(threads), "--log", log, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+                    str(steps // 10), "--schedule", "cosine", "--threads", str(threads), "--log", log, "--quiet"],
+                   check=True, stdout=subprocess.DEVNULL)
     lines = map(json.loads, log.read_text().splitlines())
     return [line["loss"] for line in lines if "loss" in line]
 
