@@ -184,7 +184,7 @@ static Status openLibrary(const Options &options, CudnnFunctions &cudnn) {
 static Status planOne(const CudnnFunctions &cudnn,
                       const AttentionProblem &problem, const Options &options,
                       const std::string &path, int64_t &bytes) {
-  HONERT_TRY(checkSupport(problem, options.arch));
+  HONERT_TRY(checkSupport(problem, options.arch, cudnn.cudnnGetVersion()));
   AttentionPlan plan(cudnn, problem), again(cudnn, problem);
   std::string text;
   HONERT_TRY(plan.build(options.arch));

@@ -11,10 +11,16 @@ using namespace honert;
 
 using Operand = AttentionOperand;
 
+/// Whether the line gives strides of it.
+static bool hasStrides(Operand operand) {
+  return operand != Operand::lse && operand != Operand::seed &&
+         operand != Operand::lengths;
+}
+
 static const char *nameOf(Operand operand) {
   static const char *const names[] = {
-      "query",       "key",        "value",    "result",     "lse",
-      "result_grad", "query_grad", "key_grad", "value_grad", "seed"};
+      "query",      "key",      "value",      "result", "lse",    "result_grad",
+      "query_grad", "key_grad", "value_grad", "seed",   "lengths"};
   return names[static_cast<int>(operand)];
 }
 
@@ -26,6 +32,8 @@ std::vector<Operand> AttentionProblem::operands() const {
                                      Operand::keyGrad, Operand::valueGrad});
   if (dropout > 0)
     operands.push_back(Operand::seed);
+  if (readsLengths)
+    operands.push_back(Operand::lengths);
   return operands;
 }
 
@@ -33,6 +41,12 @@ AttentionTensor AttentionProblem::tensor(Operand operand) const {
   AttentionTensor tensor = {nameOf(operand), dtype, {}, {}, false};
   if (operand == Operand::seed)
     return {nameOf(operand), DType::i64, {1, 1, 1, 2}, {2, 2, 2, 1}, false};
+  if (operand == Operand::lengths)
+    return {nameOf(operand),
+            DType::i32,
+            {1, 1, 2, batch},
+            {2 * batch, 2 * batch, batch, 1},
+            false};
   if (operand == Operand::lse)
     return {nameOf(operand),
             DType::f32,
@@ -99,12 +113,17 @@ public:
   }
   bool isAtEnd() const { return at >= line.size(); }
 
-  /// A word of two, or a key.
-  bool choice(const char *no, const char *yes) {
+  /// One of some words: its number.
+  size_t choice(const std::vector<std::string> &words) {
     std::string word = next();
-    if (word != no && word != yes)
-      blame(word, format("'%s' or '%s'", no, yes));
-    return word == yes;
+    for (size_t i = 0; i != words.size(); ++i)
+      if (word == words[i])
+        return i;
+    std::string expected = "'" + words[0] + "'";
+    for (size_t i = 1; i != words.size(); ++i)
+      expected += (i + 1 == words.size() ? " or '" : ", '") + words[i] + "'";
+    blame(word, expected);
+    return 0;
   }
   void key(const char *expected) {
     std::string word = next();
@@ -171,7 +190,7 @@ Status AttentionProblem::parse(const std::string &line,
                                AttentionProblem &problem) {
   Words words(line);
   problem = AttentionProblem();
-  problem.isBackward = words.choice("forward", "backward");
+  problem.isBackward = words.choice({"forward", "backward"}) == 1;
   problem.dtype = readType(words);
   auto size = [&](const char *key, int64_t &value) {
     words.key(key);
@@ -187,13 +206,15 @@ Status AttentionProblem::parse(const std::string &line,
   words.key("scale");
   problem.scale = words.real();
   words.key("causal");
-  problem.causal = words.choice("0", "1");
+  size_t causal = words.choice({"0", "1", "lengths"});
+  problem.causal = causal > 0;
+  problem.readsLengths = causal > 1;
   words.key("dropout");
   problem.dropout = words.real();
   words.key("deterministic");
-  problem.deterministic = words.choice("0", "1");
+  problem.deterministic = words.choice({"0", "1"}) == 1;
   for (Operand operand : problem.operands())
-    if (operand != Operand::lse && operand != Operand::seed) {
+    if (hasStrides(operand)) {
       words.key(nameOf(operand));
       problem.strides[static_cast<size_t>(operand)] = words.strides();
     }
@@ -220,10 +241,13 @@ std::string AttentionProblem::text() const {
   line += " batch " + number(batch) + " heads " + number(queryHeads) + " " +
           number(keyHeads) + " positions " + number(queries) + " " +
           number(keys) + " width " + number(width) + " " + number(valueWidth);
-  line += format(" scale %.17g causal %d dropout %.17g deterministic %d", scale,
-                 causal, dropout, deterministic);
+  line += format(" scale %.17g causal %s dropout %.17g deterministic %d", scale,
+                 readsLengths ? "lengths"
+                 : causal     ? "1"
+                              : "0",
+                 dropout, deterministic);
   for (Operand operand : operands())
-    if (operand != Operand::lse && operand != Operand::seed) {
+    if (hasStrides(operand)) {
       const Strides &each = strides[static_cast<size_t>(operand)];
       line += std::string(" ") + nameOf(operand) + " " + number(each.batch) +
               "," + number(each.position) + "," + number(each.head);

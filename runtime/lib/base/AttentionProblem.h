@@ -20,7 +20,8 @@ namespace honert {
 constexpr int64_t attentionAlignment = 256;
 
 /// In the order of honert_attention's offsets: those up to lse forward, those
-/// up to valueGrad backward, then the seed if there is dropout.
+/// up to valueGrad backward, then the seed if there is dropout, and the lengths
+/// if queries begin at a position that is read.
 enum class AttentionOperand {
   query,
   key,
@@ -31,7 +32,8 @@ enum class AttentionOperand {
   queryGrad,
   keyGrad,
   valueGrad,
-  seed
+  seed,
+  lengths
 };
 
 /// An operand in memory: [batch, head, position, width] and element strides.
@@ -52,15 +54,19 @@ struct AttentionProblem {
   };
 
   bool isBackward = false;
-  DType dtype = DType::bf16; ///< of all operands but lse and seed
+  DType dtype = DType::bf16; ///< of all operands but lse, seed and lengths
   int64_t batch = 0, queryHeads = 0, keyHeads = 0, queries = 0, keys = 0;
   int64_t width = 0, valueWidth = 0; ///< of query and key; of value and result
   double scale = 1;
   bool causal = false;
+  /// Of a causal one: query t is at position keys - queries + t, by the numbers
+  /// of a sequence's queries and keys that its lengths say. Keys after those
+  /// are not seen, and their gradients are not written.
+  bool readsLengths = false;
   double dropout = 0;
   bool deterministic = false;
-  /// By operand; of lse and seed unused.
-  std::array<Strides, 10> strides;
+  /// By operand; of lse, seed and lengths unused.
+  std::array<Strides, 11> strides;
 
   /// Reads one line. Errors: the first word that is not what it should be, or
   /// a value out of range. What is read has sizes of 1 to 2^31 - 1, strides

@@ -112,10 +112,17 @@ static const Attribute attributes[] = {
     OWN(TENSOR, TENSOR_IS_VIRTUAL, BOOLEAN),
     OWN(TENSOR, TENSOR_IS_BY_VALUE, BOOLEAN),
     OWN(MATMUL, MATMUL_COMP_TYPE, DATA_TYPE),
+    OWN(MATMUL, MATMUL_PADDING_VALUE, DOUBLE),
     OWN(OPERATION_MATMUL, OPERATION_MATMUL_ADESC, BACKEND_DESCRIPTOR),
     OWN(OPERATION_MATMUL, OPERATION_MATMUL_BDESC, BACKEND_DESCRIPTOR),
     OWN(OPERATION_MATMUL, OPERATION_MATMUL_CDESC, BACKEND_DESCRIPTOR),
     OWN(OPERATION_MATMUL, OPERATION_MATMUL_DESC, BACKEND_DESCRIPTOR),
+    OWN(OPERATION_MATMUL, OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC,
+        BACKEND_DESCRIPTOR),
+    OWN(OPERATION_MATMUL, OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC,
+        BACKEND_DESCRIPTOR),
+    OWN(OPERATION_MATMUL, OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC,
+        BACKEND_DESCRIPTOR),
     OWN(POINTWISE, POINTWISE_MODE, POINTWISE_MODE),
     OWN(POINTWISE, POINTWISE_MATH_PREC, DATA_TYPE),
     OWN(POINTWISE, POINTWISE_AXIS, INT64),
@@ -244,6 +251,16 @@ static const CudnnDescriptor *graphOf(const CudnnDescriptor &descriptor) {
   return nullptr;
 }
 
+/// Sizes that are read from memory, and random numbers: no kernel has both.
+static bool hasLengthsAndDropout(const OperationGraph &graph) {
+  bool isRandom = false, hasSizes = false;
+  for (const GraphNode &node : graph.nodes) {
+    isRandom |= node.kind == GraphNode::Kind::rng;
+    hasSizes |= node.sizes[0] >= 0;
+  }
+  return isRandom && hasSizes;
+}
+
 /// A plan's text is one of its attributes: that which was set, or that of the
 /// graph.
 static cudnnStatus_t finalizePlan(CudnnDescriptor &plan) {
@@ -264,6 +281,8 @@ static cudnnStatus_t finalizePlan(CudnnDescriptor &plan) {
     graph = readGraph(*described, wrong);
   if (!graph)
     return mistake(wrong);
+  if (hasLengthsAndDropout(*graph))
+    return CUDNN_STATUS_NOT_SUPPORTED;
   plannedEngines().push_back(engineOf(plan));
   std::string written =
       CudnnPlan{*graph, cudnnSettings().workspaceBytes}.text();

@@ -53,6 +53,7 @@ private:
   bool input(const CudnnDescriptor &operation, int name, GraphNode &node,
              bool isOptional = false);
   bool output(const CudnnDescriptor &operation, int name, GraphNode &node);
+  bool readSizes(const CudnnDescriptor &operation, GraphNode &node);
   bool tensor(const CudnnDescriptor &described, size_t &index);
   bool readKind(const CudnnDescriptor &operation, int name, GraphNode &node);
 
@@ -103,6 +104,28 @@ bool Reader::output(const CudnnDescriptor &operation, int name,
                    : fails("an operation without an output");
 }
 
+/// Of a product: the numbers of rows, columns and terms that are in memory.
+bool Reader::readSizes(const CudnnDescriptor &operation, GraphNode &node) {
+  constexpr int names[] = {CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC,
+                           CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC,
+                           CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC};
+  for (size_t i = 0; i != node.sizes.size(); ++i) {
+    auto described = operation.one<CudnnDescriptor *>(names[i]);
+    if (!described)
+      continue;
+    size_t index = 0;
+    if (!tensor(**described, index))
+      return false;
+    const GraphTensor &sizes = graph.tensors[index];
+    const GraphTensor &out = graph.tensors[node.output];
+    if (sizes.dtype != CUDNN_DATA_INT32 || sizes.isVirtual ||
+        sizes.dims != std::array<int64_t, 4>{out.dims[0], 1, 1, 1})
+      return fails("sizes of a product that are no i32 per batch in memory");
+    node.sizes[i] = static_cast<int64_t>(index);
+  }
+  return true;
+}
+
 /// The descriptor that says what the operation does.
 bool Reader::readKind(const CudnnDescriptor &operation, int name,
                       GraphNode &node) {
@@ -120,6 +143,7 @@ bool Reader::readKind(const CudnnDescriptor &operation, int name,
   take(CUDNN_ATTR_REDUCTION_OPERATOR, node.mode);
   take(CUDNN_ATTR_REDUCTION_COMP_TYPE, node.computeType);
   node.axis = kind.one<int64_t>(CUDNN_ATTR_POINTWISE_AXIS).value_or(-1);
+  node.fillsZero = kind.one<double>(CUDNN_ATTR_MATMUL_PADDING_VALUE) == 0.0;
   node.probability =
       kind.one<double>(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY).value_or(0);
   return true;
@@ -133,7 +157,8 @@ bool Reader::read(const CudnnDescriptor &operation) {
     good = readKind(operation, CUDNN_ATTR_OPERATION_MATMUL_DESC, node) &&
            input(operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC, node) &&
            input(operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC, node) &&
-           output(operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC, node);
+           output(operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC, node) &&
+           readSizes(operation, node);
     break;
   case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
     node.kind = GraphNode::Kind::pointwise;
@@ -202,7 +227,10 @@ std::string CudnnPlan::text() const {
   for (const GraphNode &node : graph.nodes) {
     out << " " << static_cast<int>(node.kind) << " " << node.mode << " "
         << node.output << " " << node.computeType << " " << node.axis << " "
-        << node.probability << " " << node.inputs.size();
+        << node.probability << " " << node.fillsZero;
+    for (int64_t size : node.sizes)
+      out << " " << size;
+    out << " " << node.inputs.size();
     for (size_t input : node.inputs)
       out << " " << input;
   }
@@ -233,7 +261,10 @@ std::optional<CudnnPlan> CudnnPlan::parse(const std::string &text) {
     int kind = 0;
     size_t inputs = 0;
     in >> kind >> node.mode >> node.output >> node.computeType >> node.axis >>
-        node.probability >> inputs;
+        node.probability >> node.fillsZero;
+    for (int64_t &size : node.sizes)
+      in >> size;
+    in >> inputs;
     node.kind = static_cast<GraphNode::Kind>(kind);
     node.inputs.resize(in ? std::min<size_t>(inputs, 3) : 0);
     for (size_t &input : node.inputs)

@@ -61,6 +61,8 @@ public:
 
 private:
   std::string check(const GraphNode &node) const;
+  int64_t sizeOf(const GraphNode &node, size_t dim, int64_t batch,
+                 int64_t whole) const;
   void matmul(const GraphNode &node);
   void pointwise(const GraphNode &node);
   void reduce(const GraphNode &node);
@@ -123,12 +125,28 @@ std::string Evaluator::check(const GraphNode &node) const {
   }
   if (node.kind != GraphNode::Kind::matmul)
     return "";
+  const Index whole = {out[2], out[3], values[node.inputs[0]].tensor->dims[3],
+                       0};
+  for (size_t dim = 0; dim != node.sizes.size(); ++dim)
+    for (int64_t batch = 0; batch != out[0]; ++batch)
+      if (int64_t size = sizeOf(node, dim, batch, whole[dim]);
+          size < 0 || size > whole[dim])
+        return "a product of more rows, columns or terms than there are";
   const Index &a = values[node.inputs[0]].tensor->dims;
   const Index &b = values[node.inputs[1]].tensor->dims;
   bool fits = a[3] == b[2] && out[2] == a[2] && out[3] == b[3] &&
               repeats({a[0], a[1], 1, 1}, {out[0], out[1], 1, 1}) &&
               repeats({b[0], b[1], 1, 1}, {out[0], out[1], 1, 1});
   return fits ? "" : "a product of shapes that do not fit";
+}
+
+/// Rows, columns or terms of a product that count in a batch.
+int64_t Evaluator::sizeOf(const GraphNode &node, size_t dim, int64_t batch,
+                          int64_t whole) const {
+  if (node.sizes[dim] < 0)
+    return whole;
+  const Values &sizes = values[static_cast<size_t>(node.sizes[dim])];
+  return static_cast<int64_t>(sizes.load(sizes.offset({batch, 0, 0, 0})));
 }
 
 void Evaluator::matmul(const GraphNode &node) {
@@ -138,11 +156,18 @@ void Evaluator::matmul(const GraphNode &node) {
   int64_t terms = a.tensor->dims[3];
   Index shapeA = {dims[0], dims[1], dims[2], terms};
   Index shapeB = {dims[0], dims[1], terms, dims[3]};
+  const double beyond =
+      node.fillsZero ? 0 : std::numeric_limits<double>::quiet_NaN();
   forEach(dims, [&](const Index &i) {
+    if (i[2] >= sizeOf(node, 0, i[0], dims[2]) ||
+        i[3] >= sizeOf(node, 1, i[0], dims[3])) {
+      c.store(c.offset(i), beyond);
+      return;
+    }
     int64_t fromA = a.offset({i[0], i[1], i[2], 0}, shapeA);
     int64_t fromB = b.offset({i[0], i[1], 0, i[3]}, shapeB);
     double sum = 0;
-    for (int64_t k = 0; k != terms; ++k)
+    for (int64_t k = 0, end = sizeOf(node, 2, i[0], terms); k != end; ++k)
       sum += a.load(fromA + k * a.tensor->strides[3]) *
              b.load(fromB + k * b.tensor->strides[2]);
     c.store(c.offset(i), sum);
@@ -165,6 +190,10 @@ static double apply(int mode, double x, double b, double t) {
     return std::log(x);
   case CUDNN_POINTWISE_CMP_GE:
     return state().settings.fault == Fault::plan ? x + 1 >= b : x >= b;
+  case CUDNN_POINTWISE_CMP_LT:
+    return x < b;
+  case CUDNN_POINTWISE_LOGICAL_AND:
+    return x != 0 && b != 0;
   case CUDNN_POINTWISE_BINARY_SELECT:
     return t != 0 ? x : b;
   default:

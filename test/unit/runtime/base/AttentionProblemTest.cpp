@@ -50,6 +50,20 @@ TEST(AttentionProblem, has_gradients_and_a_seed) {
   EXPECT_EQ(problem.tensor(AttentionOperand::seed).extentBytes(), 16);
 }
 
+TEST(AttentionProblem, has_lengths) {
+  std::string line = forward;
+  line.replace(line.find("causal 1"), 8, "causal lengths");
+  AttentionProblem problem;
+  Status read = AttentionProblem::parse(line, problem);
+  ASSERT_TRUE(read.ok()) << read.message();
+  EXPECT_TRUE(problem.causal);
+  EXPECT_EQ(problem.text(), line);
+  EXPECT_EQ(problem.operands().back(), AttentionOperand::lengths);
+  AttentionTensor lengths = problem.tensor(AttentionOperand::lengths);
+  EXPECT_FALSE(lengths.isWritten);
+  EXPECT_EQ(lengths.extentBytes(), 4 * 2 * 2);
+}
+
 struct Refusal {
   const char *from, *to; ///< replaced in `forward`
   const char *message;
@@ -85,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
             "'5', expected a number of key heads that divides that of query "
             "heads"},
         Refusal{"scale 0.125", "scale inf", "'inf', expected a finite number"},
-        Refusal{"causal 1", "causal 2", "'2', expected '0' or '1'"},
+        Refusal{"causal 1", "causal 2", "'2', expected '0', '1' or 'lengths'"},
         Refusal{"dropout 0", "dropout 1",
                 "'dropout 1', expected 0 <= dropout < 1"},
         Refusal{"key 9,8,7", "key 9,8", "'9,8', expected three strides"},

@@ -16,6 +16,7 @@ std::ostream &test::operator<<(std::ostream &out, const AttentionCase &c) {
              << c.keyHeads << "x" << c.queries << ":" << c.keys << "x"
              << c.width << ":" << c.valueWidth << (c.causal ? " causal" : "")
              << (c.isPacked ? " packed" : "")
+             << (c.first < 0 ? "" : " from " + std::to_string(c.first))
              << (c.deterministic ? " deterministic" : "") << " dropout "
              << c.dropout;
 }
@@ -72,7 +73,7 @@ double PlainAttention::factor(int64_t b, int64_t h, int64_t t,
 }
 
 double PlainAttention::score(int64_t b, int64_t h, int64_t t, int64_t u) const {
-  if (c.causal && u > t)
+  if (c.causal && u > c.firstOf(b) + t)
     return -INFINITY;
   int64_t g = h / (c.queryHeads / c.keyHeads);
   const double *q = &in.at(Operand::query)[static_cast<size_t>(
@@ -180,6 +181,7 @@ AttentionProblem AttentionProgram::problem(bool isBackward) const {
   problem.valueWidth = c.valueWidth;
   problem.scale = scaleOf(c);
   problem.causal = c.causal;
+  problem.readsLengths = c.first >= 0;
   problem.dropout = c.dropout;
   problem.deterministic = c.deterministic;
   for (Operand operand : problem.operands()) {
@@ -279,6 +281,14 @@ Status AttentionProgram::run(const Tensors &inputs, int64_t seed,
         executor->arena().at(offsets[Operand::seed]));
     key[0] = seed;
     key[1] = offset;
+  }
+  if (c.first >= 0) {
+    auto *lengths = reinterpret_cast<int32_t *>(
+        executor->arena().at(offsets[Operand::lengths]));
+    for (int64_t b = 0; b != c.batch; ++b) {
+      lengths[b] = static_cast<int32_t>(c.queries);
+      lengths[c.batch + b] = static_cast<int32_t>(c.keysOf(b));
+    }
   }
   HONERT_TRY(executor->publish(0, program->arenaBytes));
   HONERT_TRY(executor->run(program->functions[0]));

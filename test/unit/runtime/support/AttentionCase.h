@@ -22,6 +22,14 @@ struct AttentionCase {
   /// Queries, keys and values side by side at each position, as a projection
   /// of all three leaves them; their gradients too.
   bool isPacked = false;
+  /// Of a causal one: query t of batch b is at key `first` + b + t; -1: at t.
+  int64_t first = -1;
+
+  int64_t firstOf(int64_t b) const { return first < 0 ? 0 : first + b; }
+  /// Keys of a batch that its last query sees at most.
+  int64_t keysOf(int64_t b) const {
+    return first < 0 ? keys : firstOf(b) + queries;
+  }
 };
 
 std::ostream &operator<<(std::ostream &out, const AttentionCase &c);

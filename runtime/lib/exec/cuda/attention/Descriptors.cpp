@@ -119,10 +119,14 @@ Status Descriptors::describeKind(const GraphNode &node, Handle &described) {
     return set(described, name, type, 1, element, what);
   };
   int bernoulli = CUDNN_RNG_DISTRIBUTION_BERNOULLI;
+  double zero = 0;
   switch (node.kind) {
   case GraphNode::Kind::matmul:
     HONERT_TRY(setOne(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
                       &node.computeType));
+    if (node.fillsZero)
+      HONERT_TRY(
+          setOne(CUDNN_ATTR_MATMUL_PADDING_VALUE, CUDNN_TYPE_DOUBLE, &zero));
     break;
   case GraphNode::Kind::pointwise:
     HONERT_TRY(setOne(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE,
@@ -167,6 +171,12 @@ Status Descriptors::describe(const GraphNode &node,
     HONERT_TRY(setOne(names.kind, kind));
   for (size_t i = 0; i != node.inputs.size(); ++i)
     HONERT_TRY(setOne(names.inputs[i], tensors[node.inputs[i]]));
+  constexpr int sizes[] = {CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC,
+                           CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC,
+                           CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC};
+  for (size_t i = 0; i != node.sizes.size(); ++i)
+    if (node.sizes[i] >= 0)
+      HONERT_TRY(setOne(sizes[i], tensors[static_cast<size_t>(node.sizes[i])]));
   HONERT_TRY(setOne(names.output, tensors[node.output]));
   return finalize(described, what);
 }

@@ -17,7 +17,27 @@ using Dims = std::array<int64_t, 4>;
 /// The widest head of a backward pass.
 static int64_t widestBackward(int arch) { return arch / 10 == 9 ? 256 : 128; }
 
-Status honert::checkSupport(const AttentionProblem &problem, int arch) {
+/// From this version on a padded backward pass needs no second mask.
+static constexpr size_t firstWithLengths = 91000;
+
+/// Of queries that begin at a position: NVIDIA's front end 1.23 refuses dropout
+/// then, and masks twice before 9.10.
+static Status checkLengths(const AttentionProblem &problem, size_t version) {
+  if (!problem.readsLengths)
+    return Status();
+  if (version < firstWithLengths)
+    return Status::error(
+        format("queries begin at a position, cuDNN %zu.%zu.%zu takes those of "
+               "all positions, expected 9.10.0 or newer",
+               version / 10000, version / 100 % 100, version % 100));
+  if (problem.dropout > 0)
+    return Status::error("there is dropout and queries begin at a position, "
+                         "cuDNN takes one or the other");
+  return Status();
+}
+
+Status honert::checkSupport(const AttentionProblem &problem, int arch,
+                            size_t version) {
   auto refuses = [](const std::string &seen, const std::string &expected) {
     return Status::error(seen + ", cuDNN takes " + expected);
   };
@@ -34,7 +54,7 @@ Status honert::checkSupport(const AttentionProblem &problem, int arch) {
   if (problem.isBackward && problem.queries == 1 && problem.keys == 1)
     return refuses("there is one query and one key", "more backward");
   for (Operand operand : problem.operands()) {
-    if (operand == Operand::lse || operand == Operand::seed)
+    if (operand == Operand::lse || operand >= Operand::seed)
       continue;
     AttentionTensor tensor = problem.tensor(operand);
     for (size_t i = 0; i != 3; ++i)
@@ -43,6 +63,7 @@ Status honert::checkSupport(const AttentionProblem &problem, int arch) {
                               static_cast<long long>(tensor.strides[i])),
                        "multiples of 8");
   }
+  HONERT_TRY(checkLengths(problem, version));
   if (problem.isBackward && problem.deterministic && problem.dropout > 0 &&
       arch / 10 == 10)
     return refuses("a deterministic backward pass has dropout",
@@ -71,6 +92,9 @@ static Dims swapped(Dims dims) {
 }
 
 namespace {
+/// What bounds a dimension of a product where sequences have lengths.
+enum class Bound { none, queries, keys };
+
 /// A tensor is its index in the graph.
 class Builder {
 public:
@@ -92,6 +116,7 @@ private:
   size_t scalar(AttentionId id, double value);
   size_t scratch(AttentionId id, const Dims &dims);
   size_t seed(AttentionId id);
+  size_t lengths(AttentionId id);
   size_t intermediate(const Dims &dims, const Dims &strides, int dtype);
   size_t score(int dtype = CUDNN_DATA_FLOAT) {
     return intermediate(scores, rowMajor(scores), dtype);
@@ -99,13 +124,20 @@ private:
   size_t row() { return intermediate(rows, rowMajor(rows), CUDNN_DATA_FLOAT); }
 
   // Nodes; each returns its output.
-  size_t matmul(size_t a, size_t b, size_t out);
+  size_t matmul(size_t a, size_t b, size_t out, Bound rows, Bound columns,
+                Bound terms);
   size_t point(int mode, std::vector<size_t> inputs, size_t out,
                int computeType = CUDNN_DATA_FLOAT, int64_t axis = -1);
   size_t reduce(int mode, size_t x, size_t out);
   size_t reshape(size_t x, size_t out);
   size_t random();
 
+  /// Products of rows of queries and of columns of keys.
+  size_t scoresOf(size_t a, size_t b) {
+    return matmul(a, b, score(), Bound::queries, Bound::keys, Bound::none);
+  }
+  /// The scores of the positions that sequences have, -inf elsewhere.
+  size_t padded(size_t scores);
   /// The scores where a key comes before its query, -inf elsewhere.
   size_t masked(size_t scores, int indexType);
   /// The transpose, rounded to the operands' type: how weights enter a product.
@@ -118,6 +150,7 @@ private:
   int io; ///< type of the operands
   Dims scores, rows;
   int64_t nextVirtual = idVirtual;
+  std::map<AttentionId, size_t> known; ///< tensors of lengths
 };
 } // namespace
 
@@ -167,6 +200,19 @@ size_t Builder::seed(AttentionId id) {
   return add(tensor);
 }
 
+size_t Builder::lengths(AttentionId id) {
+  auto found = known.find(id);
+  if (found != known.end())
+    return found->second;
+  GraphTensor tensor;
+  tensor.id = id;
+  tensor.dtype = CUDNN_DATA_INT32;
+  tensor.dims = {problem.batch, 1, 1, 1};
+  tensor.strides = {1, 1, 1, 1};
+  tensor.alignment = 4;
+  return known[id] = add(tensor);
+}
+
 size_t Builder::intermediate(const Dims &dims, const Dims &strides, int dtype) {
   GraphTensor tensor;
   tensor.id = nextVirtual++;
@@ -177,9 +223,15 @@ size_t Builder::intermediate(const Dims &dims, const Dims &strides, int dtype) {
   return add(tensor);
 }
 
-size_t Builder::matmul(size_t a, size_t b, size_t out) {
+size_t Builder::matmul(size_t a, size_t b, size_t out, Bound rows,
+                       Bound columns, Bound terms) {
   GraphNode node;
   node.inputs = {a, b};
+  const Bound bounds[] = {rows, columns, terms};
+  for (size_t i = 0; problem.readsLengths && i != node.sizes.size(); ++i)
+    if (bounds[i] != Bound::none)
+      node.sizes[i] = static_cast<int64_t>(
+          lengths(bounds[i] == Bound::keys ? idKeys : idQueries));
   node.output = out;
   node.computeType = CUDNN_DATA_FLOAT;
   result.graph.nodes.push_back(node);
@@ -231,11 +283,37 @@ size_t Builder::random() {
   return node.output;
 }
 
+size_t Builder::padded(size_t x) {
+  if (!problem.readsLengths)
+    return x;
+  auto isWithin = [&](int64_t axis, AttentionId id) {
+    size_t index = point(CUDNN_POINTWISE_GEN_INDEX, {x},
+                         score(CUDNN_DATA_INT32), CUDNN_DATA_INT32, axis);
+    return point(CUDNN_POINTWISE_CMP_LT, {index, lengths(id)},
+                 score(CUDNN_DATA_BOOLEAN), CUDNN_DATA_BOOLEAN);
+  };
+  size_t row = isWithin(2, idQueries), column = isWithin(3, idKeys);
+  size_t both = point(CUDNN_POINTWISE_LOGICAL_AND, {row, column},
+                      score(CUDNN_DATA_BOOLEAN), CUDNN_DATA_BOOLEAN);
+  size_t hidden = scalar(idPadding, -std::numeric_limits<float>::infinity());
+  return point(CUDNN_POINTWISE_BINARY_SELECT, {x, hidden, both}, score());
+}
+
 size_t Builder::masked(size_t x, int indexType) {
+  if (problem.readsLengths)
+    indexType = CUDNN_DATA_INT32;
   size_t query = point(CUDNN_POINTWISE_GEN_INDEX, {x}, score(indexType),
                        CUDNN_DATA_FLOAT, /*axis=*/2);
   size_t key = point(CUDNN_POINTWISE_GEN_INDEX, {x}, score(indexType),
                      CUDNN_DATA_FLOAT, /*axis=*/3);
+  auto shift = [&](int mode, AttentionId id) {
+    query = point(mode, {query, lengths(id)}, score(CUDNN_DATA_INT32),
+                  CUDNN_DATA_INT32, /*axis=*/3);
+  };
+  if (problem.readsLengths) { // the last query is at the last key
+    shift(CUDNN_POINTWISE_ADD, idKeys);
+    shift(CUDNN_POINTWISE_SUB, idQueries);
+  }
   size_t isVisible = point(CUDNN_POINTWISE_CMP_GE, {query, key},
                            score(CUDNN_DATA_BOOLEAN), CUDNN_DATA_BOOLEAN);
   size_t hidden = scalar(idHidden, -std::numeric_limits<float>::infinity());
@@ -248,8 +326,10 @@ void Builder::forward() {
          v = operand(Operand::value), o = operand(Operand::result),
          lse = operand(Operand::lse);
   size_t scale = scalar(idScale, problem.scale);
-  size_t s =
-      point(CUDNN_POINTWISE_MUL, {matmul(q, k, score()), scale}, score());
+  size_t products = scoresOf(q, k);
+  result.graph.nodes.back().fillsZero = problem.readsLengths;
+  size_t s = point(CUDNN_POINTWISE_MUL, {products, scale}, score());
+  s = padded(s);
   if (problem.causal)
     s = masked(s, CUDNN_DATA_FLOAT);
   size_t max = reduce(CUDNN_REDUCE_TENSOR_MAX, s, row());
@@ -266,7 +346,7 @@ void Builder::forward() {
     p = point(CUDNN_POINTWISE_MUL,
               {p, scalar(idInverseKept, 1 / (1 - problem.dropout))}, score(io));
   }
-  matmul(p, v, o);
+  matmul(p, v, o, Bound::queries, Bound::none, Bound::keys);
 }
 
 size_t Builder::transposedScores(size_t x) {
@@ -276,15 +356,18 @@ size_t Builder::transposedScores(size_t x) {
 
 void Builder::gradientOfKeys(size_t x, size_t y, Operand out) {
   size_t grad = operand(out);
+  auto sum = [&](size_t into) {
+    return matmul(transposedScores(x), y, into, Bound::keys, Bound::none,
+                  Bound::queries);
+  };
   if (problem.queryHeads == problem.keyHeads) {
-    matmul(transposedScores(x), y, grad);
+    sum(grad);
     return;
   }
   Dims dims = result.graph.tensors[grad].dims;
   dims[1] = problem.queryHeads;
   size_t perHead = intermediate(dims, rowMajor(dims), io);
-  reduce(CUDNN_REDUCE_TENSOR_ADD, matmul(transposedScores(x), y, perHead),
-         grad);
+  reduce(CUDNN_REDUCE_TENSOR_ADD, sum(perHead), grad);
 }
 
 // delta = sum do o; p = e^(scale q k^T - lse); dv = p^T do;
@@ -310,8 +393,8 @@ void Builder::backward() {
                        {reduce(CUDNN_REDUCE_TENSOR_ADD, products, row()), kept},
                        scratch(idSums, rows));
 
-  size_t s =
-      point(CUDNN_POINTWISE_MUL, {matmul(q, k, score()), scale}, score());
+  size_t s = point(CUDNN_POINTWISE_MUL, {scoresOf(q, k), scale}, score());
+  s = padded(s);
   s = point(CUDNN_POINTWISE_SUB, {s, lse}, score());
   if (problem.causal)
     s = masked(s, CUDNN_DATA_INT32);
@@ -322,7 +405,7 @@ void Builder::backward() {
   }
   gradientOfKeys(dropped, grad, Operand::valueGrad);
 
-  size_t dp = matmul(grad, v, score());
+  size_t dp = scoresOf(grad, v);
   if (drops)
     dp = point(CUDNN_POINTWISE_MUL, {dp, mask}, score());
   size_t ds = point(CUDNN_POINTWISE_SUB, {dp, delta}, score());
@@ -336,12 +419,13 @@ void Builder::backward() {
   size_t rowsOfKeys = reshape(k, intermediate(key.dims, key.strides, io));
   size_t queryGrad = operand(Operand::queryGrad);
   if (problem.deterministic) { // no sums in memory that blocks race for
-    matmul(ds, rowsOfKeys, queryGrad);
+    matmul(ds, rowsOfKeys, queryGrad, Bound::queries, Bound::none, Bound::keys);
     return;
   }
   size_t sums = scratch(idAccumulator, {problem.batch, problem.queryHeads,
                                         problem.queries, problem.width});
-  point(CUDNN_POINTWISE_IDENTITY, {matmul(ds, rowsOfKeys, sums)}, queryGrad);
+  matmul(ds, rowsOfKeys, sums, Bound::queries, Bound::none, Bound::keys);
+  point(CUDNN_POINTWISE_IDENTITY, {sums}, queryGrad);
 }
 
 AttentionGraph honert::buildAttentionGraph(const AttentionProblem &problem) {

@@ -19,10 +19,13 @@ namespace honert {
 enum AttentionId : int64_t {
   idSeed = 20,
   idOffset,
+  idQueries,     ///< i32 [B,1,1,1] in memory: the length of each sequence
+  idKeys,        ///< the same of its keys
   idSums,        ///< f32 [B,H,T,1] in memory: delta
   idAccumulator, ///< f32 [B,H,T,D] in memory: the gradient of the query
   idScale,       ///< by value, f32, from here on
   idHidden,
+  idPadding,
   idKept,        ///< 1 - dropout
   idInverseKept, ///< 1 / (1 - dropout)
   idVirtual = 100
@@ -40,10 +43,10 @@ struct AttentionGraph {
   std::map<int64_t, int64_t> scratch;
 };
 
-/// Why no graph of ours computes `problem` on `arch` (90 for sm_90), from the
-/// library's documentation, or success. What it leaves open, the library says
-/// when it makes a plan.
-Status checkSupport(const AttentionProblem &problem, int arch);
+/// Why no graph of ours computes `problem` on `arch` (90 for sm_90) with this
+/// version of the library (91900 for 9.19), from its documentation, or success.
+/// What it leaves open, the library says when it makes a plan.
+Status checkSupport(const AttentionProblem &problem, int arch, size_t version);
 
 /// `problem` must have passed checkSupport().
 AttentionGraph buildAttentionGraph(const AttentionProblem &problem);

@@ -38,6 +38,10 @@ struct GraphNode {
   int computeType = 0;    ///< CUDNN_DATA_...
   int64_t axis = -1;      ///< of GEN_INDEX
   double probability = 0; ///< that a random element is 1
+  /// Of a product: rows, columns and terms that count, tensors of a number per
+  /// batch; -1: all. What lies beyond is undefined, or 0 with `fillsZero`.
+  std::array<int64_t, 3> sizes = {-1, -1, -1};
+  bool fillsZero = false;
 };
 
 /// Nodes in an order in which each reads what those before it write.

@@ -87,7 +87,7 @@ Status AttentionPlan::describeDevice(int arch, Handle &properties) {
 }
 
 Status AttentionPlan::build(int arch, cudnnHandle_t handle) {
-  HONERT_TRY(checkSupport(problem, arch));
+  HONERT_TRY(checkSupport(problem, arch, cudnn.cudnnGetVersion()));
   Handle properties = nullptr, described = nullptr;
   if (!handle)
     HONERT_TRY(describeDevice(arch, properties));
@@ -162,12 +162,20 @@ Status AttentionPlan::execute(cudnnHandle_t handle,
   };
   std::vector<AttentionOperand> kinds = problem.operands();
   for (size_t i = 0; i != kinds.size(); ++i) {
-    if (kinds[i] != AttentionOperand::seed) {
-      add(idOf(kinds[i]), pointer(operands[i]));
-      continue;
+    CUdeviceptr at = operands[i];
+    switch (kinds[i]) {
+    case AttentionOperand::seed:
+      add(idSeed, pointer(at));
+      add(idOffset, pointer(at + sizeof(int64_t)));
+      break;
+    case AttentionOperand::lengths:
+      add(idQueries, pointer(at));
+      add(idKeys, pointer(at + static_cast<CUdeviceptr>(problem.batch) *
+                                   sizeof(int32_t)));
+      break;
+    default:
+      add(idOf(kinds[i]), pointer(at));
     }
-    add(idSeed, pointer(operands[i]));
-    add(idOffset, pointer(operands[i] + sizeof(int64_t)));
   }
   for (auto [id, offset] : scratchOffsets)
     add(id, pointer(workspace + static_cast<CUdeviceptr>(offset)));

@@ -31,6 +31,11 @@ struct WrittenHead {
 
   WrittenHead(int64_t length, int64_t width)
       : value(length, width), error(length, width) {}
+  /// Positions from `length` on may be anything.
+  void leaveUndefined(int64_t length) {
+    std::fill(error.at(length), error.at(error.length),
+              std::numeric_limits<double>::infinity());
+  }
   /// Adds `factor * x` to a position; the factor may be off by `off`.
   void add(int64_t position, double factor, double off, const double *x) {
     double *to = value.at(position), *bound = error.at(position);
@@ -56,9 +61,8 @@ private:
   void store(Operand operand, int64_t batch, int64_t head,
              const WrittenHead &from);
   char *lseAt(int64_t batch, int64_t head, int64_t query) const;
-  int64_t keysOf(int64_t query) const {
-    return problem.causal ? std::min(query + 1, problem.keys) : problem.keys;
-  }
+  int64_t lengthOf(bool ofKeys, int64_t batch) const;
+  int64_t keysOf(int64_t batch, int64_t query) const;
   std::vector<double> scoresOf(const double *query, int64_t count,
                                const Head &keys) const;
   void forward(int64_t batch, int64_t head);
@@ -135,6 +139,25 @@ void Attention::store(Operand operand, int64_t batch, int64_t head,
     }
 }
 
+/// Of the queries or keys of a sequence.
+int64_t Attention::lengthOf(bool ofKeys, int64_t batch) const {
+  if (!problem.readsLengths)
+    return ofKeys ? problem.keys : problem.queries;
+  int64_t place = (ofKeys ? problem.batch : 0) + batch;
+  return static_cast<int64_t>(
+      loadElement(DType::i32, memory + offset(Operand::lengths) + 4 * place));
+}
+
+/// How many keys a query sees: the first ones.
+int64_t Attention::keysOf(int64_t batch, int64_t query) const {
+  int64_t keys = lengthOf(/*ofKeys=*/true, batch);
+  if (!problem.causal)
+    return keys;
+  int64_t first =
+      problem.readsLengths ? keys - lengthOf(/*ofKeys=*/false, batch) : 0;
+  return std::clamp<int64_t>(first + query + 1, 0, keys);
+}
+
 char *Attention::lseAt(int64_t batch, int64_t head, int64_t query) const {
   int64_t place = (batch * problem.queryHeads + head) * problem.queries + query;
   return memory + offset(Operand::lse) + 4 * place;
@@ -158,9 +181,11 @@ void Attention::forward(int64_t batch, int64_t head) {
   Head keys = load(Operand::key, batch, keyHead);
   Head values = load(Operand::value, batch, keyHead);
   WrittenHead result(problem.queries, problem.valueWidth);
-  for (int64_t query = 0; query != problem.queries; ++query) {
+  int64_t length = lengthOf(/*ofKeys=*/false, batch);
+  result.leaveUndefined(length);
+  for (int64_t query = 0; query != length; ++query) {
     std::vector<double> scores =
-        scoresOf(queries.at(query), keysOf(query), keys);
+        scoresOf(queries.at(query), keysOf(batch, query), keys);
     double most = *std::max_element(scores.begin(), scores.end());
     double sum = 0;
     for (double score : scores)
@@ -184,13 +209,15 @@ void Attention::addGradients(int64_t batch, int64_t head, const Head &keys,
   Head result = load(Operand::result, batch, head);
   Head resultGrad = load(Operand::resultGrad, batch, head);
   WrittenHead queryGrad(problem.queries, problem.width);
-  for (int64_t query = 0; query != problem.queries; ++query) {
+  int64_t length = lengthOf(/*ofKeys=*/false, batch);
+  queryGrad.leaveUndefined(length);
+  for (int64_t query = 0; query != length; ++query) {
     const double *grad = resultGrad.at(query);
     double lse = loadElement(DType::f32, lseAt(batch, head, query));
     double mean = dot(grad, result.at(query), problem.valueWidth);
     double meanSize = sizeOfTerms(grad, result.at(query), problem.valueWidth);
     std::vector<double> scores =
-        scoresOf(queries.at(query), keysOf(query), keys);
+        scoresOf(queries.at(query), keysOf(batch, query), keys);
     for (int64_t key = 0; key != static_cast<int64_t>(scores.size()); ++key) {
       double weight = std::exp(scores[static_cast<size_t>(key)] - lse);
       valueGrad.add(key, weight, weight * (unit + scoreError), grad);
@@ -214,6 +241,8 @@ void Attention::backward(int64_t batch, int64_t keyHead) {
   Head values = load(Operand::value, batch, keyHead);
   WrittenHead keyGrad(problem.keys, problem.width);
   WrittenHead valueGrad(problem.keys, problem.valueWidth);
+  for (WrittenHead *each : {&keyGrad, &valueGrad})
+    each->leaveUndefined(lengthOf(/*ofKeys=*/true, batch));
   int64_t sharing = problem.queryHeads / problem.keyHeads;
   for (int64_t head = keyHead * sharing; head != (keyHead + 1) * sharing;
        ++head)

@@ -25,7 +25,8 @@ struct Expected {
   ArenaTensor tensor;
   double most = 0;  ///< absolute, of every element
   double units = 0; ///< and of units in the element's last place
-  /// And of each element, in order; NaN: the tensor leaves it out. Or empty.
+  /// And of each element, in order; NaN: the tensor leaves it out; infinity: it
+  /// may be anything. Or empty.
   std::vector<float> each = {};
   bool isCompared = true; ///< else taken over as it is
 
