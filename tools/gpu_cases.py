@@ -100,6 +100,11 @@ CASES = {
                                options=("--mesh=pp=2", "--micro-batches=4", "--schedule=zb-h1")),
     "llama-tiny-pp2-dp2": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check",
                                options=("--mesh=pp=2,dp=2", "--recipe=zero1", "--micro-batches=4")),
+    # Positions divided among them: calls of runs of queries, and the parts of a ring.
+    "llama-tiny-cp2-gather": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check",
+                                  options=("--mesh=cp=2", "--recipe=cp-gather", "--attention=fused")),
+    "llama-tiny-cp2-ring": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check",
+                                options=("--mesh=cp=2", "--recipe=cp-ring", "--attention=fused")),
     "gpt2-124m-fp32": Case("gpt2", _FULL, 2, 64, "fp32", "check"),
     "gpt2-124m-bf16": Case("gpt2", _FULL, 2, 64, "bf16", "check"),
     "gpt2-124m": _gpt2(12, 12, 768, 64, 24),

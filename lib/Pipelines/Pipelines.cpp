@@ -377,9 +377,11 @@ void hone::buildFusePhase(OpPassManager &manager,
   // who reads the parts.
   functions.addPass(createJoinPads());
   // Its transposes, too, may meet others, and its products take the same form.
-  if (options.attention != "fused")
-    functions.addPass(
-        createDecomposeAttention({/*keepFused=*/options.attention == "auto"}));
+  // Merges of a ring have no kernel, whatever attention has. Without a tool no
+  // attention is marked: where it is to be fused, all of it stays.
+  if (options.attention != "fused" || !options.attentionTool.empty())
+    functions.addPass(createDecomposeAttention(
+        {/*keepFused=*/options.attention != "unfused"}));
   // While norms and softmax are one op each: a transpose that it adds may fold
   // with one around them.
   functions.addPass(createNormalizeContractions());

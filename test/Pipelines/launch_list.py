@@ -36,7 +36,7 @@ def reduction(line: str) -> str:
 def describe(family: str, body: list[str]) -> str:
     words: Counter[str] = Counter()
     for line in body:
-        name = re.search(r"hone\.(\w+)", line).group(1)
+        name = re.search(r"(?:hone|dist)\.(\w+)", line).group(1)
         if name == "reduce":
             words[reduction(line)] += 1
         elif name in ("gelu", "gelu_bwd"):
@@ -66,7 +66,7 @@ def launches(lines: list[str]) -> Iterator[str]:
             start = what if family == "attention" else f"{family}: {what}"
             yield f"{start}: {types(operands, is_ordered)} -> {types(results or '', is_ordered)}"
         elif re.match(r"    %\S+ = hone\.(slice|concat)", line):
-            yield "view: " + re.search(r"hone\.(\w+)", line).group(1) + ": " + types(line.split(" : ", 1)[1], True)
+            yield "view: " + re.search(r"(?:hone|dist)\.(\w+)", line).group(1) + ": " + types(line.split(" : ", 1)[1], True)
 
 
 def main() -> None:

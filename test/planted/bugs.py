@@ -400,7 +400,12 @@ BUGS = [
     Bug("branch-result-read-early", "runtime/lib/program/Accesses.cpp", "overlap(writes, other.reads) || ", "", BRANCHES),
     Bug("branch-without-join", "runtime/lib/exec/cuda/Branches.cpp", "return product == BranchPlan::never",
         "return product != BranchPlan::never", BRANCHES),
-    Bug("cudnn-same-offset", "runtime/lib/exec/cuda/attention/Plan.cpp", "operands[i] + sizeof(int64_t)", "operands[i]", CUDNN),
+    Bug("cudnn-same-offset", "runtime/lib/exec/cuda/attention/Plan.cpp", "at + sizeof(int64_t)", "at", CUDNN),
+    Bug("cudnn-lengths-swapped", "runtime/lib/exec/cuda/attention/Graph.cpp",
+        "bounds[i] == Bound::keys ? idKeys : idQueries", "bounds[i] == Bound::keys ? idQueries : idKeys", CUDNN),
+    Bug("attention-unseen-keys-read", "lib/Transforms/Fuse/AttentionCalls.cpp",
+        "    if (parts.readsFirst())\n      grad = seenKeys(grad, readAttention(call)->first);\n", "",
+        ("Transforms/Fuse/plan-attention",)),
     # Memory of a run.
     Bug("runtime-batch-in-new-memory", "runtime/lib/io/data/Batches.cpp", "  int64_t read[most];",
         "std::vector<int64_t> held(8 * most); int64_t *read = held.data();", ("e2e/allocations.test",)),

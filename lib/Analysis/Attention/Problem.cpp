@@ -51,6 +51,10 @@ std::optional<AttentionParts> hone::readAttention(Operation *op) {
   return parts;
 }
 
+int64_t AttentionParts::runs() const {
+  return readsFirst() ? shapeOf(first)[0] : 1;
+}
+
 SmallVector<Value> AttentionParts::inCallOrder() const {
   SmallVector<Value> values = {query, key, value, result, lse};
   if (isBackward)
@@ -65,14 +69,12 @@ std::string hone::whyNotAsked(const AttentionParts &parts) {
   Type statistics = getElementTypeOrSelf(parts.lse);
   if (!element.isBF16() && !element.isF16())
     stream << "has operands of " << element << ", expected bf16 or f16";
-  else if (elementOf(parts.isBackward ? parts.queryGrad : parts.result) !=
-           element)
-    stream << "has results that are sums in f32, expected " << element;
+  else if (parts.isBackward && (elementOf(parts.result) != element ||
+                                elementOf(parts.resultGrad) != element))
+    stream << "has a result or its gradient in another type, expected "
+           << element;
   else if (!statistics.isF32())
     stream << "has a log-sum-exp of " << statistics << ", expected f32";
-  else if (parts.first)
-    stream << "has queries that begin anywhere, expected those of all "
-              "positions";
   else if (parts.mask)
     stream << "has a mask, expected none but 'causal'";
   else if (parts.segments)
@@ -96,7 +98,7 @@ hone::describeAttention(const AttentionParts &parts, bool deterministic,
   problem.dtype =
       static_cast<honert::DType>(abi::dtype(getElementTypeOrSelf(parts.query)));
   problem.batch = query[0];
-  problem.queries = query[1];
+  problem.queries = query[1] / parts.runs();
   problem.queryHeads = query[2];
   problem.width = query[3];
   problem.keys = value[1];
@@ -104,6 +106,7 @@ hone::describeAttention(const AttentionParts &parts, bool deterministic,
   problem.valueWidth = value[3];
   problem.scale = parts.scale;
   problem.causal = parts.causal;
+  problem.readsLengths = parts.readsFirst();
   problem.dropout = parts.dropout;
   problem.deterministic = deterministic;
   std::pair<Operand, Value> operands[] = {

@@ -2,6 +2,8 @@
 
 #include "hone/Analysis/Layout/Views.h"
 
+#include "hone/Analysis/Attention/Problem.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -9,6 +11,12 @@ using namespace hone;
 static bool isHeadOp(Operation *op) {
   return llvm::is_contained({KernelFamily::attention, KernelFamily::rope},
                             cast<HoneOpInterface>(op).getKernelFamily());
+}
+
+/// Whether `value`, an operand or result of `op`, has no place in wider rows:
+/// the log-sum-exp of a library's attention.
+static bool isDenseFor(Operation *op, Value value) {
+  return op->hasAttr(attr::workspace) && readAttention(op)->lse == value;
 }
 
 /// Ops of row kernels, which step over rows of any stride.
@@ -78,6 +86,7 @@ static bool isReadInPlace(Value value, ArrayRef<int64_t> leading,
              isReadInPlace(reshape.getResult(), leading, true);
     }
     return isa<HoneDialect>(reader->getDialect()) && !isa<FusedOp>(reader) &&
+           !isDenseFor(reader, value) &&
            (isHeadOp(reader) || (isRowOp(reader) && !isReshaped));
   });
 }
@@ -129,7 +138,7 @@ bool hone::isPlacement(ConcatOp concat) {
     Operation *producer = made.getDefiningOp();
     if (!producer || isStorageView(producer) || isa<StopGradientOp>(producer))
       return false;
-    return contiguous || isHeadOp(producer) ||
+    return contiguous || (isHeadOp(producer) && !isDenseFor(producer, made)) ||
            (isRowOp(producer) && made == input);
   });
 }

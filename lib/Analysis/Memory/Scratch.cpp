@@ -79,8 +79,12 @@ LibraryScratch LibraryScratch::of(Block &body) {
   if (bytes > 0)
     scratch.workspace = MemRefType::get(
         {bytes + workspaceAlignment - plan::alignment}, builder.getI8Type());
-  if (readAttention(op)->dropout > 0)
+  AttentionParts parts = *readAttention(op);
+  if (parts.dropout > 0)
     scratch.seed = MemRefType::get({2}, builder.getI64Type());
+  if (parts.readsFirst())
+    scratch.lengths =
+        MemRefType::get({2, shapeOf(parts.query)[0]}, builder.getI32Type());
   for (Value result : op->getResults())
     if (result.use_empty())
       scratch.unread.push_back(
@@ -92,7 +96,7 @@ LibraryScratch LibraryScratch::of(Block &body) {
 
 SmallVector<MemRefType> LibraryScratch::types() const {
   SmallVector<MemRefType> types;
-  for (MemRefType type : {workspace, seed})
+  for (MemRefType type : {workspace, seed, lengths})
     if (type)
       types.push_back(type);
   llvm::append_range(types, llvm::make_second_range(unread));

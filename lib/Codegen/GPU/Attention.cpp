@@ -19,21 +19,31 @@ public:
       : launch(launch), scratch(scratch) {}
 
   Value of(Value value);
-  /// Null where the call needs none.
-  Value workspace() {
-    return scratch.workspace ? launch.getScratch().front() : Value();
-  }
-  /// Null without dropout.
-  Value seed() {
-    return scratch.seed ? launch.getScratch()[scratch.workspace ? 1 : 0]
-                        : Value();
-  }
+  /// Each null where the call needs none.
+  Value workspace() { return own(0); }
+  Value seed() { return own(1); }
+  Value lengths() { return own(2); }
 
 private:
+  /// Types of the buffers that come before those of results, null for none.
+  std::array<MemRefType, 3> types() const {
+    return {scratch.workspace, scratch.seed, scratch.lengths};
+  }
+  Value own(size_t number);
+
   LaunchOp launch;
   const LibraryScratch &scratch;
 };
 } // namespace
+
+Value LaunchBuffers::own(size_t number) {
+  std::array<MemRefType, 3> all = types();
+  if (!all[number])
+    return Value();
+  size_t index =
+      number - llvm::count(ArrayRef(all).take_front(number), MemRefType());
+  return launch.getScratch()[index];
+}
 
 Value LaunchBuffers::of(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -42,7 +52,7 @@ Value LaunchBuffers::of(Value value) {
   for (auto [index, other] : llvm::enumerate(yielded))
     if (other == value)
       return launch.getOutputs()[index];
-  size_t index = (scratch.workspace ? 1 : 0) + (scratch.seed ? 1 : 0);
+  size_t index = types().size() - llvm::count(types(), MemRefType());
   for (auto &[unread, type] : scratch.unread) {
     if (unread == value)
       return launch.getScratch()[index];
@@ -66,6 +76,9 @@ static LogicalResult checkLaunch(LaunchOp launch, Operation *op) {
     if (value.getDefiningOp() != op || !seen.insert(value).second)
       return op->emitOpError("does not produce each output of its launch "
                              "exactly once");
+  if (readAttention(op)->runs() != 1)
+    return op->emitOpError("has queries that begin at several positions, "
+                           "expected a call for each");
   if (!llvm::equal(launch.getScratch().getTypes(),
                    LibraryScratch::of(launch.getBodyBlock()).types()))
     return op->emitOpError("has other scratch than its workspace and results "
@@ -104,6 +117,8 @@ FailureOr<AttentionCall> hone::describeAttentionCall(LaunchOp launch) {
   }
   if (Value seed = buffers.seed())
     call.offsets.push_back(arenaOffset(seed));
+  if (Value lengths = buffers.lengths())
+    call.offsets.push_back(arenaOffset(lengths));
   if (Value workspace = buffers.workspace()) {
     call.workspace = alignedWorkspace(arenaOffset(workspace));
     call.workspaceBytes =
@@ -116,7 +131,7 @@ FailureOr<AttentionCall> hone::describeAttentionCall(LaunchOp launch) {
 }
 
 //===----------------------------------------------------------------------===//
-// Dropout
+// What a call reads besides tensors
 //===----------------------------------------------------------------------===//
 
 /// The first 64 random bits of `salt` under the key at `address`, as i64.
@@ -138,25 +153,50 @@ static Value randomBits(DeviceBuilder &b, Value address, uint64_t salt) {
                                 b.create<arith::ShLIOp>(word(1), half));
 }
 
-FailureOr<GridKernel> hone::emitAttentionSeed(OpBuilder &builder,
-                                              StringRef name, LaunchOp launch) {
+static void emitSeed(DeviceBuilder &b, Value key, uint64_t salt, Value seed) {
+  b.emitIf(b.less(b.threads.threadNumber(), 1), [&] {
+    Value zero = b.create<arith::ConstantOp>(b.getI64IntegerAttr(0));
+    b.store(randomBits(b, key, salt), seed, b.index(0));
+    b.store(zero, seed, b.index(1));
+  });
+}
+
+/// The lengths of `batch` sequences of `queries`, the first of which is at the
+/// position that lies at `first`.
+static void emitLengths(DeviceBuilder &b, Value first, int64_t batch,
+                        int64_t queries, Value lengths) {
+  Value count = b.i32(queries);
+  Value position = b.create<arith::TruncIOp>(
+      b.getI32Type(), b.load(first, b.getI64Type(), b.index(0)));
+  Value keys = b.add(position, count);
+  b.loop(b.threads.threadNumber(), b.index(batch), warpSize, [&](Value at) {
+    b.store(count, lengths, at);
+    b.store(keys, lengths, b.add(at, batch));
+  });
+}
+
+FailureOr<GridKernel>
+hone::emitAttentionInputs(OpBuilder &builder, StringRef name, LaunchOp launch) {
   Operation *op = &launch.getBodyBlock().front();
   if (failed(checkLaunch(launch, op)))
     return failure();
   AttentionParts parts = *readAttention(op);
   LibraryScratch scratch = LibraryScratch::of(launch.getBodyBlock());
+  LaunchBuffers buffers(launch, scratch);
   OpBuilder::InsertionGuard guard(builder);
   DeviceBuilder b(builder, launch.getLoc());
   gpu::GPUFuncOp func = b.begin(name, launch->getNumOperands(), warpSize);
-  size_t seed =
-      llvm::find(launch->getOperands(), LaunchBuffers(launch, scratch).seed()) -
-      launch->operand_begin();
-  unsigned key = cast<BlockArgument>(parts.rng).getArgNumber();
-  b.emitIf(b.less(b.threads.threadNumber(), 1), [&] {
-    Value bits = randomBits(b, func.getArgument(key), parts.salt);
-    Value zero = b.create<arith::ConstantOp>(b.getI64IntegerAttr(0));
-    b.store(bits, func.getArgument(seed), b.index(0));
-    b.store(zero, func.getArgument(seed), b.index(1));
-  });
+  auto input = [&](Value argument) {
+    return func.getArgument(cast<BlockArgument>(argument).getArgNumber());
+  };
+  auto output = [&](Value buffer) {
+    return func.getArgument(llvm::find(launch->getOperands(), buffer) -
+                            launch->operand_begin());
+  };
+  if (Value seed = buffers.seed())
+    emitSeed(b, input(parts.rng), parts.salt, output(seed));
+  if (Value lengths = buffers.lengths())
+    emitLengths(b, input(parts.first), shapeOf(parts.query)[0],
+                shapeOf(parts.query)[1], output(lengths));
   return GridKernel{func, /*blocks=*/1, warpSize};
 }

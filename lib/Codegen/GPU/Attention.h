@@ -21,13 +21,16 @@ struct AttentionCall {
 /// describes.
 mlir::FailureOr<AttentionCall> describeAttentionCall(plan::LaunchOp launch);
 
-/// A kernel, on the buffers of `launch`, that writes what the library's
-/// generator starts from: 64 bits of the program's own, which the key of this
-/// step and the salt of this attention decide, and no offset. So the calls for
-/// one attention, forward and backward, draw one mask.
-mlir::FailureOr<GridKernel> emitAttentionSeed(mlir::OpBuilder &builder,
-                                              llvm::StringRef name,
-                                              plan::LaunchOp launch);
+/// A kernel, on the buffers of `launch`, that writes what the call reads
+/// besides the op's tensors:
+/// - with dropout, what the library's generator starts from: 64 bits of the
+///   program's own, which the key of this step and the salt of this attention
+///   decide, and no offset. So the calls for one attention, forward and
+///   backward, draw one mask;
+/// - where queries begin at a position, the lengths of each sequence.
+mlir::FailureOr<GridKernel> emitAttentionInputs(mlir::OpBuilder &builder,
+                                                llvm::StringRef name,
+                                                plan::LaunchOp launch);
 
 } // namespace hone
 

@@ -14,7 +14,7 @@
 #include "RowKernels.h"
 #include "ScatterKernels.h"
 #include "UpdateKernels.h"
-#include "hone/Analysis/Attention/Problem.h"
+#include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Codegen/Program/AttentionPlans.h"
 #include "hone/Codegen/Program/DeviceImages.h"
 #include "hone/Plan/LaunchLabel.h"
@@ -320,10 +320,12 @@ LogicalResult DeviceLowering::describeAttention(LaunchOp launch) {
   FailureOr<AttentionCall> call = describeAttentionCall(launch);
   if (failed(call))
     return failure();
-  if (readAttention(&launch.getBodyBlock().front())->dropout > 0 &&
-      failed(describeKernel(launch, "seed", /*takesArena=*/false,
+  LibraryScratch scratch = LibraryScratch::of(launch.getBodyBlock());
+  StringRef stage = scratch.seed ? "seed" : scratch.lengths ? "lengths" : "";
+  if (!stage.empty() &&
+      failed(describeKernel(launch, stage, /*takesArena=*/false,
                             [&](OpBuilder &b, StringRef name) {
-                              return emitAttentionSeed(b, name, launch);
+                              return emitAttentionInputs(b, name, launch);
                             })))
     return failure();
   SmallVector<Value> operands = nameOperands(launch);

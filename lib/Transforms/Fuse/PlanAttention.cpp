@@ -1,5 +1,7 @@
 //===- PlanAttention.cpp - Which attention a GPU's library computes -------===//
 
+#include "AttentionCalls.h"
+
 #include "hone/Analysis/Attention/Problem.h"
 #include "hone/Analysis/Cost/TargetDescription.h"
 #include "hone/Transforms/Passes.h"
@@ -103,7 +105,7 @@ void PlanAttention::judge() {
       verdict.why = "has the dropout of another one that is refused";
 }
 
-/// Marks `op`, or leaves it to be decomposed.
+/// Marks the calls that `op` becomes, or leaves it to be decomposed.
 LogicalResult PlanAttention::apply(Operation *op, const Verdict &verdict) {
   if (!verdict.why.empty()) {
     if (required)
@@ -114,9 +116,12 @@ LogicalResult PlanAttention::apply(Operation *op, const Verdict &verdict) {
     return success();
   }
   Builder builder(op->getContext());
-  op->setAttr(attr::workspace, builder.getI64IntegerAttr(verdict.workspace));
-  if (deterministic)
-    op->setAttr(attr::deterministic, builder.getUnitAttr());
+  for (Operation *call : splitIntoCalls(op)) {
+    call->setAttr(attr::workspace,
+                  builder.getI64IntegerAttr(verdict.workspace));
+    if (deterministic)
+      call->setAttr(attr::deterministic, builder.getUnitAttr());
+  }
   return success();
 }
 

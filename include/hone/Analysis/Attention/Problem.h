@@ -29,6 +29,12 @@ struct AttentionParts {
   double scale, dropout;
   uint64_t salt;
 
+  /// Whether the keys that a query sees depend on the positions `first`.
+  bool readsFirst() const { return first && causal; }
+  /// Runs of queries of which each begins at a position of its own. A library
+  /// is asked about one of them, and about results in the operands' type.
+  int64_t runs() const;
+
   /// The values in the order of the offsets of honert_attention.
   llvm::SmallVector<mlir::Value> inCallOrder() const;
 };
@@ -43,8 +49,9 @@ std::string whyNotAsked(const AttentionParts &parts);
 /// head, width], whose elements of a head lie side by side.
 using HeadStrides = std::array<int64_t, 3>;
 
-/// The line for `parts` that lie in memory as `stridesOf` says, which is asked
-/// for all but `lse`. With `deterministic`, equal calls give equal bits.
+/// The line for a run of `parts` that lie in memory as `stridesOf` says, which
+/// is asked for all but `lse`. With `deterministic`, equal calls give equal
+/// bits.
 std::string
 describeAttention(const AttentionParts &parts, bool deterministic,
                   llvm::function_ref<HeadStrides(mlir::Value)> stridesOf);

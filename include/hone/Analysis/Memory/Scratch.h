@@ -34,6 +34,10 @@ struct LibraryScratch {
   /// With dropout the library's generator is started from these two numbers,
   /// {seed, offset}; else none.
   mlir::MemRefType seed;
+  /// Where queries begin at a position, the lengths of sequences for the call:
+  /// i32 [2, batch], of queries and of the keys up to the last query. Else
+  /// none.
+  mlir::MemRefType lengths;
   /// Results that the call writes though nobody asks for them, with types.
   llvm::SmallVector<std::pair<mlir::Value, mlir::MemRefType>> unread;
 
