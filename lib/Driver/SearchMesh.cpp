@@ -59,12 +59,10 @@ static void addStep(search::Model &model, mlir::ModuleOp module,
   model.flops = modelFlops(module, microBatches);
 }
 
-/// cuDNN takes queries of all positions only.
 static search::AttentionKernel attentionKernelOf(const Options &options) {
-  if (options.pipeline.attention == "unfused")
-    return search::AttentionKernel::None;
-  return options.isCuda ? search::AttentionKernel::Whole
-                        : search::AttentionKernel::Anywhere;
+  return options.pipeline.attention == "unfused"
+             ? search::AttentionKernel::None
+             : search::AttentionKernel::Fused;
 }
 
 //===----------------------------------------------------------------------===//

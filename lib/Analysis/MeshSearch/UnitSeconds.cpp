@@ -60,10 +60,11 @@ private:
   double roomOfAllToAll() const;
   double roomOfGather() const;
   void chooseRows();
-  bool isInParts(KeyExchange keys) const;
+  bool isInParts() const;
   AttentionSeconds kernelSeconds() const;
   AttentionSeconds partsSeconds(KeyExchange keys) const;
   double mergeSeconds() const;
+  double runsSeconds() const;
   void addExchange(AttentionSeconds &attention) const;
   AttentionSeconds attentionBy(KeyExchange keys) const;
   AttentionSeconds cheapestAttention() const;
@@ -138,12 +139,9 @@ double UnitModel::weightGradientSeconds() const {
 // Attention
 //===----------------------------------------------------------------------===//
 
-bool UnitModel::isInParts(KeyExchange keys) const {
-  if (plan.fusesAttention || unit.scores == 0)
-    return false;
-  bool hasRuns = plan.cp > 1 && keys != KeyExchange::Heads;
-  return model.attention == AttentionKernel::None ||
-         (model.attention == AttentionKernel::Whole && hasRuns);
+bool UnitModel::isInParts() const {
+  return model.attention == AttentionKernel::None && !plan.fusesAttention &&
+         unit.scores > 0;
 }
 
 AttentionSeconds UnitModel::kernelSeconds() const {
@@ -222,14 +220,23 @@ void UnitModel::addExchange(AttentionSeconds &attention) const {
   attention.backward[Part::Context] = backward;
 }
 
+/// Where keys are gathered each of the two runs of a rank's queries has a
+/// kernel of its own, whose gradients of all keys and values are then added.
+double UnitModel::runsSeconds() const {
+  return 3 * share * unit.keyBytes * double(plan.cp) / t /
+         cluster.memoryBandwidth;
+}
+
 AttentionSeconds UnitModel::attentionBy(KeyExchange keys) const {
   AttentionSeconds attention =
-      isInParts(keys) ? partsSeconds(keys) : kernelSeconds();
+      isInParts() ? partsSeconds(keys) : kernelSeconds();
   attention.keys = keys;
   if (plan.cp > 1 && keys == KeyExchange::Ring) {
     attention.forward[Part::Elements] += mergeSeconds();
     attention.backward[Part::Elements] += mergeSeconds();
   }
+  if (plan.cp > 1 && keys == KeyExchange::Gather && !isInParts())
+    attention.backward[Part::Elements] += runsSeconds();
   if (plan.cp > 1 && unit.keyBytes > 0)
     addExchange(attention);
   return attention;

@@ -31,14 +31,9 @@ struct Activations {
   }
 };
 
-/// Where attention is one kernel. Elsewhere it is products and a softmax, whose
-/// scores are in memory.
-enum class AttentionKernel : uint8_t {
-  Anywhere, ///< queries may begin at any position
-  Whole,    ///< of all positions: not where ranks of `cp` gather keys, or send
-            ///< them around
-  None
-};
+/// How attention is computed: in one kernel, whose queries may begin at any
+/// position, or as products and a softmax, whose scores are in memory.
+enum class AttentionKernel : uint8_t { Fused, None };
 
 /// A part of the forward pass between two values at which a pipeline may be
 /// cut. FLOPs and bytes are those of one sequence, forward.
@@ -86,7 +81,7 @@ struct Model {
   int64_t innerWidth = 0; ///< the greatest common divisor of what products that
                           ///< return to the stream contract
   int64_t experts = 0;
-  AttentionKernel attention = AttentionKernel::Anywhere;
+  AttentionKernel attention = AttentionKernel::Fused;
   bool isCausal = true;   ///< all attention is: positions can be divided evenly
   bool takesRings = true; ///< keys and values of all attention can go around
 

@@ -244,29 +244,33 @@ TEST(MeshEstimate, KeysGoAroundWhereAttentionAllowsIt) {
   EXPECT_LT(ring.seconds[Part::Context], gather.seconds[Part::Context]);
 }
 
-// Where no kernel takes queries that begin anywhere, ranks that gather keys or
-// send them around have scores in memory.
+// Without a kernel scores are in memory, unless the plan is of others.
 TEST(MeshEstimate, AttentionInPartsHasScoresInMemory) {
   Model model = smallModel(4, 1024);
   for (Unit &unit : llvm::MutableArrayRef(model.units).drop_back()) {
     unit.scores = 8 * 1024. * 1024.;
     unit.scoreFlops = 2 * unit.attentionFlops;
   }
+  Model unfused = model;
+  unfused.attention = AttentionKernel::None;
+  for (const char *plan : {"dp=2", "cp=2"}) {
+    Cost kernel = estimate(model, plan), parts = estimate(unfused, plan);
+    EXPECT_GT(parts.seconds[Part::Products], kernel.seconds[Part::Products]);
+    EXPECT_GT(parts.seconds[Part::Elements], kernel.seconds[Part::Elements]);
+    EXPECT_GT(parts.memory.transient, kernel.memory.transient);
+    std::string others = std::string(plan) + ",fused-attention";
+    EXPECT_EQ(estimate(unfused, others).total(), kernel.total());
+  }
+}
+
+// Two runs of queries have a kernel each, whose gradients of keys are added.
+TEST(MeshEstimate, GathersAddGradientsOfRuns) {
+  Model model = smallModel(4, 1024);
   model.keyHeads = 1; // too few for cp-heads
-  Model whole = model;
-  whole.attention = AttentionKernel::Whole;
-  EXPECT_EQ(estimate(whole, "tp=2").total(), estimate(model, "tp=2").total());
-  Cost kernel = estimate(model, "cp=2"), parts = estimate(whole, "cp=2");
-  EXPECT_GT(parts.seconds[Part::Products], kernel.seconds[Part::Products]);
-  EXPECT_GT(parts.seconds[Part::Elements], kernel.seconds[Part::Elements]);
-  EXPECT_GT(parts.memory.transient, kernel.memory.transient);
-  EXPECT_EQ(estimate(whole, "cp=2,fused-attention").total(), kernel.total());
-  // An exchange for heads leaves all positions to a rank.
-  whole.keyHeads = 8;
-  EXPECT_EQ(keyExchangeName(estimate(whole, "cp=2").keys), "cp-heads");
-  whole.attention = AttentionKernel::None;
-  EXPECT_GT(estimate(whole, "dp=2").seconds[Part::Elements],
-            estimate(model, "dp=2").seconds[Part::Elements]);
+  model.takesRings = false;
+  Cost gather = estimate(model, "cp=2"), alone = estimate(model, "dp=2");
+  EXPECT_EQ(keyExchangeName(gather.keys), "cp-gather");
+  EXPECT_GT(gather.seconds[Part::Elements], alone.seconds[Part::Elements]);
 }
 
 // Few tokens do not make sums of gradients any shorter.
