@@ -776,6 +776,11 @@ def PlanAttention : Pass<"hone-plan-attention", "::mlir::ModuleOp"> {
     `hone.workspace`: the bytes of memory that the call needs besides its operands, the larger number of the two. With
     `deterministic` it also gets `hone.deterministic`. All other ops stay as they are, for `hone-decompose-attention`.
 
+    An op whose queries are runs that begin at positions of their own, as ranks along `cp` have them, becomes an op per
+    run, each with one position: a call knows of one. Gradients of keys are replaced by zero past the last query of a
+    run, where a call leaves them undefined, and those of all runs are added in f32. Results in f32 of narrower operands
+    (those of a ring) become results in the type of the operands, which are then cast.
+
     An op is not marked, with a remark under `report` and an error under `required`, if its operands are neither bf16
     nor f16, if it has a mask, or if the library rejects it. With dropout, ops that share a dropout mask are marked
     together or not at all. If the tool or the library is missing, nothing is marked, with a warning, or an error under
