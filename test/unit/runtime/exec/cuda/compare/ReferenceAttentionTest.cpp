@@ -5,6 +5,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
+#include <utility>
 
 using namespace honert;
 
@@ -128,4 +129,31 @@ TEST_F(CausalBackward, a_difference_that_cancels_has_an_error) {
               expected.allowed(i, value))
         << "element " << i;
   }
+}
+
+// A sequence of six queries and six keys: what lies behind them is undefined.
+TEST_F(CausalBackward, positions_past_the_lengths_may_be_anything) {
+  launch.problem.readsLengths = true;
+  launch.offsets.push_back(9 * bytes);
+  memory.resize(10 * bytes);
+  for (int64_t i : {0, 1})
+    storeElement(DType::i32, memory.data() + 9 * bytes + i * 4, 6);
+  std::vector<char> before = memory;
+  std::vector<Expected> all = referenceAttention(launch, memory.data(), pool);
+  std::vector<char> bounded = std::exchange(memory, before);
+  launch.problem.readsLengths = false;
+  referenceAttention(launch, memory.data(), pool); // of all positions
+  for (size_t operand : {6, 7, 8}) {
+    const Expected &expected = find(all, launch.offsets[operand]);
+    for (int64_t i = 0; i != length * width; ++i) {
+      double allowed = expected.allowed(i, 0);
+      EXPECT_EQ(std::isinf(allowed), i >= 6 * width) << "element " << i;
+    }
+  }
+  // A query's gradient reads the keys before it alone.
+  EXPECT_TRUE(
+      std::equal(before.begin(), before.begin() + 6 * bytes, bounded.begin()));
+  for (int64_t i = 0; i != 6 * width; ++i)
+    EXPECT_EQ(loadElement(DType::bf16, bounded.data() + 6 * bytes + 2 * i),
+              loadElement(DType::bf16, at(Operand::queryGrad, i)));
 }
