@@ -216,9 +216,12 @@ bool Propagation::visitFactor(const OpRule &op, unsigned factor) {
       best = std::move(*merged);
     }
   }
-  if (best.isWhole() || !llvm::all_of(best.axes, [&](unsigned axis) {
-        return isFree(op, factor, axis);
-      }))
+  // What goes before an axis that divides another factor is shared all the
+  // same: positions along cp, where a product's weight has tp.
+  const auto *taken = llvm::find_if_not(
+      best.axes, [&](unsigned axis) { return isFree(op, factor, axis); });
+  best.axes.erase(taken, best.axes.end());
+  if (best.isWhole())
     return false;
   FactorShards factors(op.rule.factors().size());
   factors[factor] = best;

@@ -171,13 +171,14 @@ BoundaryShardings dist::findBoundaryShardings(const CutFunction &accumulate) {
     if (!shardings || boundary.getParameter() ||
         boundary.getTo() < boundary.getFrom())
       continue;
-    // As a request, without how it was found.
+    // As a request, without the annotation that it comes from. Its priority
+    // stays: else positions, divided at the first level, would win over
+    // weights.
     SmallVector<DimAttr> dims;
     for (DimAttr dim : cast<ShardingAttr>(shardings[0]).getDims())
-      dims.push_back(DimAttr::get(func.getContext(), dim.getAxes(),
-                                  dim.getCuts(), dim.getSnake(),
-                                  /*isOpen=*/false, /*priority=*/0,
-                                  /*source=*/{}));
+      dims.push_back(DimAttr::get(
+          func.getContext(), dim.getAxes(), dim.getCuts(), dim.getSnake(),
+          /*isOpen=*/false, dim.getPriority(), /*source=*/{}));
     found[boundary.getTo()] =
         ShardingAttr::get(func.getContext(), dims, {}, ReduceKind::sum);
   }
