@@ -146,6 +146,8 @@ void StepStages::cut() {
     for (Value read : unit.reads)
       if (unitOf.contains(read))
         readers[read].push_back(index);
+  for (Value value : handedOn)
+    readers[value].push_back(forward.size());
   keepWide(readers);
   unitStage.clear();
   llvm::SmallSetVector<Value, 4> crossing;
@@ -258,8 +260,11 @@ void StepStages::join(function_ref<bool(int)> ends) {
 }
 
 /// Makes one stage of what comes after the first value that a gradient starts
-/// from: there forward and backward kernels take turns.
+/// from: there forward and backward kernels take turns. Where the forward part
+/// is handed on, they do not: what it keeps waits for the gradient.
 void StepStages::joinTurn() {
+  if (!handedOn.empty())
+    return assignBackward();
   int first = chain.size() - 1;
   for (Operation *op : backwardOps) {
     int stage = -1;
@@ -303,6 +308,7 @@ StepStages::StepStages(func::FuncOp func, const TargetDescription &target)
   Block &block = func.getBody().front();
   ForwardPart part(func);
   llvm::DenseSet<Operation *> learned, atEnd;
+  llvm::SmallSetVector<Value, 2> ends;
   auto isIn = [](Value value, const llvm::DenseSet<Operation *> &ops) {
     return value.getDefiningOp() && ops.contains(value.getDefiningOp());
   };
@@ -314,6 +320,10 @@ StepStages::StepStages(func::FuncOp func, const TargetDescription &target)
       StringRef kind = argString(func, argument.getArgNumber(), attr::kind);
       return kind == kind::param || kind == kind::workingCopy;
     });
+    if (auto ending = dyn_cast<HoneOpInterface>(op);
+        ending && ending.endsForwardPart())
+      for (Value storage : storagesOf(op.getOperands()))
+        ends.insert(storage);
     if (part.contains(&op)) {
       if (isLearned)
         learned.insert(&op);
@@ -330,6 +340,8 @@ StepStages::StepStages(func::FuncOp func, const TargetDescription &target)
     else if (isKernel(&op))
       backwardOps.push_back(&op);
   }
+  llvm::copy_if(ends, std::back_inserter(handedOn),
+                [&](Value value) { return unitOf.contains(value); });
   cut();
   joinTurn();
   SmallVector<StageGraph, 0> graphs;

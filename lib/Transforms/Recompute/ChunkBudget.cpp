@@ -51,9 +51,11 @@ FailureOr<bool> ChunkBudget::fit(int64_t limit) {
   }
   if (total() > limit)
     return false;
-  for (size_t chunk = 0; chunk != chains.size(); ++chunk)
-    if (failed(widen(chunk, limit)))
-      return failure();
+  // Twice: the first chunk gets what the last one leaves.
+  for (int round = 0; round != 2; ++round)
+    for (size_t chunk = 0; chunk != chains.size(); ++chunk)
+      if (failed(widen(chunk, limit)))
+        return failure();
   return true;
 }
 

@@ -26,14 +26,21 @@ static bool isFaster(const ChainSchedule &schedule,
   return !than || schedule.seconds < than->schedule.seconds;
 }
 
+/// Bytes of the chain for one of the arena.
+static double scaleOf(const StepChain &chain) {
+  if (!chain.isOfStage())
+    return 1;
+  int64_t kept =
+      chain.bytesAtTurn() != 0 ? chain.getKept().windows : chain.keptBytes();
+  return double(keepAll(chain.get()).bytes - chain.bytesAtTurn()) /
+         double(std::max<int64_t>(kept, 1));
+}
+
 ScheduleSearch::ScheduleSearch(StepChain &chain, int64_t limit,
                                CheckpointSearch &bounds)
-    : chain(chain), limit(limit), bounds(bounds),
-      scale(chain.isOfStage()
-                ? double(keepAll(chain.get()).bytes) /
-                      double(std::max<int64_t>(chain.keptBytes(), 1))
-                : 1),
-      outside(scale == 1 ? chain.keptBytes() - keepAll(chain.get()).bytes : 0),
+    : chain(chain), limit(limit), bounds(bounds), scale(scaleOf(chain)),
+      outside(int64_t(double(chain.keptBytes()) * scale) -
+              keepAll(chain.get()).bytes),
       table(chain.get(), keepAll(chain.get()).bytes, tableLimits()) {}
 
 /// The fastest of `schedules` that fits; else the least memory is searched for.

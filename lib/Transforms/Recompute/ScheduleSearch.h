@@ -52,7 +52,8 @@ private:
   /// Bytes of the chain for one of the arena: less than 1 where several
   /// micro-batches have what the chain has once.
   double scale;
-  int64_t outside; ///< temporaries that the chain does not see
+  /// What the chain does not see, scaled; less than 0: what it has besides.
+  int64_t outside;
   ChainPlanner table;
   int64_t least = 0;
 };

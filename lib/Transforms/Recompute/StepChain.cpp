@@ -27,8 +27,18 @@ StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
     }
     chain.stages.push_back(chainStage(graph, kindOptions[kind]));
   }
+  if (turns && cut.isHandedOn())
+    weighTurn();
   if (std::optional<Planned> planned = plan(func, {}))
     kept = planned->bytes;
+}
+
+/// Several micro-batches keep what is there at the turn, and one has the peak
+/// of a visit. So the turn is the peak of every schedule.
+void StepChain::weighTurn() {
+  atTurn = keepAll(chain).bytes;
+  for (ChainOption &option : chain.stages.back().options)
+    option.backwardPeak += atTurn;
 }
 
 std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,

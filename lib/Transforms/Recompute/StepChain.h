@@ -29,6 +29,9 @@ public:
 
   const Chain &get() const { return chain; }
   bool isOfStage() const { return turns; }
+  /// Bytes that the chain has at its turn for the other micro-batches in
+  /// flight. Each of them keeps what this one has there; 0: none does.
+  int64_t bytesAtTurn() const { return atTurn; }
   mlir::func::FuncOp getFunction() const { return func; }
   const StepStages &stages() const { return cut; }
   llvm::ArrayRef<StageOption> options(int stage) const {
@@ -61,6 +64,7 @@ private:
   int64_t total(const Bytes &bytes) const {
     return bytes.windows + std::max(bytes.temporaries, others);
   }
+  void weighTurn();
   mlir::OwningOpRef<mlir::func::FuncOp> apply(const ChainSchedule &schedule);
   /// That of `func` or of a copy; nothing after an error.
   std::optional<Planned> plan(mlir::func::FuncOp func, PackingLimits limits);
@@ -75,6 +79,7 @@ private:
   llvm::SmallVector<llvm::SmallVector<StageOption>, 0> kindOptions;
   std::optional<Bytes> kept;
   Bytes latest;
+  int64_t atTurn = 0;
   int64_t others = 0;
 };
 

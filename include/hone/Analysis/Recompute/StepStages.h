@@ -3,7 +3,8 @@
 // Checkpoint selection sees a fused step as a chain: the forward part is cut
 // where one value alone leads on (the residual stream between layers), and each
 // piece of the backward part belongs to the stage whose values it reads. The
-// last stage is the turn: the head, the loss and what its gradient starts with.
+// last stage is the turn: the head, the loss and what its gradient starts with;
+// where the forward part is handed on, what its gradient starts with alone.
 //
 // A *unit* is what can be recomputed: a library call, or the part of a kernel
 // over rows that makes one of its results from operands and other results
@@ -54,6 +55,9 @@ public:
   /// The stage for the planner of its options.
   StageGraph graph(int stage) const;
   const MergeStops &stops() const { return mergeStops; }
+  /// Whether the forward part ends with a value that others read before the
+  /// backward part begins, in place of a loss.
+  bool isHandedOn() const { return !handedOn.empty(); }
 
 private:
   void addUnits(mlir::Operation *op);
@@ -72,6 +76,8 @@ private:
   llvm::SmallVector<ForwardUnit, 0> forward;
   llvm::DenseSet<mlir::Value> kept; ///< storages that all layers may read
   llvm::DenseMap<mlir::Value, int> unitOf; ///< by storage
+  /// What the forward part ends with, in place of a loss.
+  llvm::SmallVector<mlir::Value> handedOn;
   llvm::SmallVector<StepStage, 0> chain;
   llvm::SmallVector<int> unitStage;
   llvm::DenseMap<mlir::Operation *, int> backwardStage;
