@@ -61,10 +61,14 @@ std::string hone::listPhases() {
 }
 
 llvm::ArrayRef<llvm::StringLiteral> hone::getOptionalPasses() {
-  static constexpr llvm::StringLiteral names[] = {
-      "hone-pack-projections",  "hone-join-rotations", "hone-working-copies",
-      "hone-recompute-maps",    "epilogues",           "regions",
-      "dist-bucket-collectives"};
+  static constexpr llvm::StringLiteral names[] = {"hone-pack-projections",
+                                                  "hone-join-rotations",
+                                                  "hone-working-copies",
+                                                  "hone-recompute-maps",
+                                                  "epilogues",
+                                                  "regions",
+                                                  "dist-bucket-collectives",
+                                                  "hone-hoist-weight-codes"};
   return names;
 }
 

@@ -369,10 +369,12 @@ void hone::buildFusePhase(OpPassManager &manager,
         {options.attentionTool, options.emulate, options.deterministicAttention,
          /*required=*/options.attention == "fused", options.report},
         options.attentionAnswers));
-  OpPassManager &functions = manager.nest<func::FuncOp>();
   // On what a rank has: no tile of codes crosses its border. Before values move
   // into one another: equal values have codes once.
-  buildQuantizedProducts(functions, options);
+  buildQuantizedProducts(manager.nest<func::FuncOp>(), options);
+  // Before anything else moves between weights and their codes.
+  addOptional(manager, createHoistWeightCodes({options.report}), options);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
   functions.addPass(createJoinPads());

@@ -5,8 +5,9 @@ Options are honec's. With two micro-batches:
 
 - losses, gradient norms and validation losses agree with the interpreter's within 1e-2 of themselves. Both round at the
   same places; where the order of a sum moves a bf16 to its neighbour, its code may move to its own, 2^-4 away;
-- weights are the same bits with 1 and with 2 threads, and after a break and --resume;
-- the step makes codes at all.
+- weights are the same bits with 1 and with 2 threads, and after a break and --resume, which makes codes of weights anew;
+- they are those of a program that makes codes of weights in each micro-batch (--without=hone-hoist-weight-codes);
+- the step makes codes at all, and its micro-batches fewer than those of that program.
 """
 
 from __future__ import annotations
@@ -37,6 +38,14 @@ def worst_difference(ours: list[dict], theirs: list[dict]) -> float:
     return max(abs(a - b) / abs(b) for a, b in pairs)
 
 
+def quantizations(package: Path, words: list[str]) -> int:
+    """In a micro-batch."""
+    plan = subprocess.run(["honec", package, "--emit=plan", "-o", "-", *words], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    start = plan.index('plan.function @accumulate') if 'plan.function @accumulate' in plan else 0
+    return plan[start:plan.find("plan.function", start + 1)].count("hone.quantize")
+
+
 def check(work: Path, package: Path, precision: str, options: list[str]) -> str:
     work.mkdir(parents=True)
     draw = random.Random(3)
@@ -44,22 +53,25 @@ def check(work: Path, package: Path, precision: str, options: list[str]) -> str:
     vocabulary = interpreter.vocabulary(package)
     tokens.write_bytes(array.array("H", [draw.randrange(vocabulary) for _ in range(interpreter.TOKENS)]).tobytes())
     words = [f"--precision={precision}", MICRO_BATCHES, *options]
+    everywhere = "--without=hone-hoist-weight-codes"
     subprocess.run(["honec", package, "-o", work / "train", *words], check=True)
-    plan = subprocess.run(["honec", package, "--emit=plan", "-o", "-", *words], check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
-    codes = plan.count("hone.quantize")
-    if codes == 0:
-        raise Failure("the step makes no codes")
+    subprocess.run(["honec", package, "-o", work / "everywhere", *words, everywhere], check=True)
+    codes = quantizations(package, words)
+    if not 0 < codes < quantizations(package, [*words, everywhere]):
+        raise Failure(f"a micro-batch makes codes {codes} times")
 
-    def train(name: str, steps: int, threads: int, *flags: object) -> tuple[list[dict], bytes]:
+    def train(name: str, steps: int, threads: int, *flags: object, program: str = "train") -> tuple[list[dict], bytes]:
         saved = work / f"{name}.safetensors"
-        log = interpreter.run([work / "train", "--threads", str(threads), "--save", saved, *flags],
+        log = interpreter.run([work / program, "--threads", str(threads), "--save", saved, *flags],
                               work / f"{name}.jsonl", package, tokens, steps)
         return log, saved.read_bytes()
 
     log, weights = train("one", STEPS, 1)
     if train("two", STEPS, 2)[1] != weights:
         raise Failure("1 and 2 threads differ")
+    again = train("everywhere", STEPS, 1, program="everywhere")
+    if again[1] != weights or worst_difference(log, again[0]) != 0:
+        raise Failure("codes of weights in each micro-batch lead elsewhere")
     train("broken", BREAK, 2, "--checkpoint-dir", work / "checkpoints")
     if train("resumed", STEPS, 1, "--checkpoint-dir", work / "checkpoints", "--resume")[1] != weights:
         raise Failure("--resume differs from the unbroken run")

@@ -90,7 +90,12 @@ LogicalResult StagesRunner::begin() {
     stages.emplace_back(nested, int(stages.size()),
                         dist::Mesh(std::move(axes), whole.network()), step,
                         mode);
-    stages.back().begin();
+    Stage &stage = stages.back();
+    stage.begin();
+    if (stage.find("fill_codes") &&
+        failed(stage.run("fill_codes", 0, /*keepsResults=*/false,
+                         collectivesOn(stage.mesh, mode))))
+      return failure();
   }
   return makeLists();
 }

@@ -147,7 +147,8 @@ LogicalResult StepRunner::run(StringRef name, int64_t micro,
 }
 
 FailureOr<run::State> StepRunner::run() {
-  if (failed(run("evaluate", 0, true)) || failed(run("step", 0, true)))
+  if (failed(run("fill_codes", 0, false)) || failed(run("evaluate", 0, true)) ||
+      failed(run("step", 0, true)))
     return failure();
   for (size_t micro = 0; micro != step.batches.size(); ++micro)
     if (failed(run("accumulate", micro, false)))

@@ -887,6 +887,44 @@ def QuantizeProducts : Pass<"hone-quantize-products", "::mlir::func::FuncOp"> {
   ];
 }
 
+def HoistWeightCodes : Pass<"hone-hoist-weight-codes", "::mlir::ModuleOp"> {
+  let summary = "Makes codes of weights once per update, as working copies";
+  let description = [{
+    `hone-quantize-products` makes codes of a weight wherever a product reads it: in every micro-batch, from the weight's
+    working copy in bf16. The pass makes them once per update. Codes and scales become arguments of kind `working_copy`,
+    called `<weight>:codes` and `<weight>:scales` (`:codes_t` and `:scales_t` of the transposed weight), and results of
+    `@step` or `@update`, which quantises the new working copy. `@fill_codes`, a new function, makes them of the
+    parameters before the first step, after loading or when training is resumed: by the same ops, on every target, with
+    the same collectives. The working copy in bf16 disappears where nothing else reads it. Every code and every scale
+    keeps its bits.
+
+    A weight stays as it is
+
+    - where ranks gather it in each micro-batch (`fs=` or zero level 3);
+    - where only `@evaluate` or `@generate` reads its codes;
+    - where two stages of a pipeline read it, which the option `report` says in a remark.
+
+    ```mlir
+    func.func @accumulate(%c: tensor<64x192xbf16> {hone.kind = "working_copy", hone.fqn = "w"}, ...) {
+      %b, %sb = hone.quantize %c tile [128, 128] transposed
+          : tensor<64x192xbf16> -> tensor<192x64xf8E4M3FN>, tensor<2x4xf32>
+      ...
+    // becomes
+    func.func @accumulate(%b: tensor<192x64xf8E4M3FN> {hone.kind = "working_copy", hone.fqn = "w:codes_t"},
+                          %sb: tensor<2x4xf32> {hone.kind = "working_copy", hone.fqn = "w:scales_t"}, ...) {
+      ...
+    func.func @fill_codes(%w: tensor<64x192xf32> {hone.kind = "param", hone.fqn = "w"}, ...) {
+      %c = hone.cast %w : tensor<64x192xf32> -> tensor<64x192xbf16>
+      %b, %sb = hone.quantize %c tile [128, 128] transposed
+          : tensor<64x192xbf16> -> tensor<192x64xf8E4M3FN>, tensor<2x4xf32>
+      ...
+    ```
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false", "Emit a remark per weight that stays as it is">
+  ];
+}
+
 def JoinPads : Pass<"hone-join-pads", "::mlir::func::FuncOp"> {
   let summary = "Turns sums of disjoint padded tensors into a concatenation";
   let description = [{

@@ -3,6 +3,7 @@
 #include "hone/Analysis/Pipeline/Check.h"
 #include "hone/Analysis/Pipeline/StageActions.h"
 #include "hone/Analysis/Pipeline/StageSchedule.h"
+#include "hone/IR/CodeNames.h"
 #include "hone/IR/Hone.h"
 #include "hone/Plan/Plan.h"
 #include "hone/Sharding/IR/Dist.h"
@@ -188,6 +189,7 @@ public:
     for (Stage &stage : stages)
       for (auto argument : stage.program().getOps<ArgumentOp>())
         if (argument.getKind() == kind::workingCopy &&
+            weightOfCodes(argument.getFqn()).empty() &&
             !stage.find(kind::param, argument.getFqn()) &&
             failed(lend(argument, stage)))
           return failure();

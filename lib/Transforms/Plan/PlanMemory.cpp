@@ -11,6 +11,7 @@
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Analysis/Memory/Timeline.h"
+#include "hone/IR/CodeNames.h"
 #include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SearchBound.h"
@@ -237,7 +238,7 @@ SmallVector<func::FuncOp> hone::programFunctions(ModuleOp module) {
   // What @accumulate of a stage became; elsewhere @forward is a package's.
   if (module->hasAttr(dist::stageAttr))
     add({"forward", "backward", "backward_input", "backward_weight"});
-  add({"update", "evaluate", "generate"});
+  add({"update", "evaluate", "generate", fillCodesName});
   return funcs;
 }
 

@@ -503,6 +503,14 @@ static Status checkWholeNumbers(const Program &program) {
   return Status();
 }
 
+/// Whether some working copies are made by the program itself.
+static bool makesCodes(const Program &program) {
+  return program.function("fill_codes") ||
+         std::any_of(
+             program.stages.begin(), program.stages.end(),
+             [](const Program &stage) { return stage.function("fill_codes"); });
+}
+
 /// No two tensors answer to one name in a file; inputs of one role agree.
 static Status checkNames(const Program &program) {
   std::set<std::pair<Kind, std::string>> seen;
@@ -521,10 +529,13 @@ static Status checkNames(const Program &program) {
         return broken(format("two tensors answer to '%s'", each.c_str()));
   }
   for (const Argument &argument : program.arguments) {
+    if (argument.kind != Kind::workingCopy)
+      continue;
     const Argument *param = program.whole().argument(Kind::param, argument.fqn);
-    if (argument.kind == Kind::workingCopy &&
-        (!param || param->whole != argument.whole || !isFloat(param->dtype) ||
-         !isFloat(argument.dtype)))
+    if (!param && makesCodes(program))
+      continue; // codes or scales
+    if (!param || param->whole != argument.whole || !isFloat(param->dtype) ||
+        !isFloat(argument.dtype))
       return broken(format("working copy '%s' is of no parameter of its shape",
                            argument.fqn.c_str()));
   }

@@ -2,6 +2,7 @@
 
 #include "train/Info.h"
 #include "train/ResidentMemory.h"
+#include "train/WorkingCopies.h"
 
 #include <algorithm>
 
@@ -72,9 +73,11 @@ static std::string argumentTable(const Program &program) {
                             "name", "type", "shape", "offset", "value");
   for (const Argument &argument : program.arguments) {
     std::string value = argument.kind == Kind::input ? feedText(argument)
-                        : argument.kind == Kind::workingCopy
+                        : argument.kind != Kind::workingCopy
+                            ? initText(argument)
+                        : isRounded(program, argument)
                             ? "the parameter, rounded"
-                            : initText(argument);
+                            : "codes of a parameter, or their scales";
     for (const std::string &alias : argument.aliases)
       value += (value.empty() ? "also " : ", also ") + alias;
     std::string row =

@@ -1,6 +1,7 @@
 //===- PublishState.cpp - State between host and program ------------------===//
 
 #include "train/PublishState.h"
+#include "train/WorkingCopies.h"
 
 #include <algorithm>
 
@@ -9,10 +10,18 @@ using namespace honert;
 Status honert::publishState(const Program &program, Executor &executor,
                             const std::vector<const Argument *> &zeros) {
   for (const Argument &argument : program.arguments)
-    if ((argument.isState() || argument.kind == Kind::workingCopy) &&
+    if ((argument.isState() || isRounded(program, argument)) &&
         std::find(zeros.begin(), zeros.end(), &argument) == zeros.end())
       HONERT_TRY(executor.publish(argument.offset, argument.bytes));
-  return Status();
+  return makeCodes(program, executor);
+}
+
+Status honert::makeCodes(const Program &program, Executor &executor) {
+  const Function *fill = program.function("fill_codes");
+  if (!fill)
+    return Status();
+  HONERT_TRY(executor.run(*fill));
+  return executor.wait();
 }
 
 Status honert::zeroState(Executor &executor,

@@ -8,9 +8,12 @@
 namespace honert {
 
 /// What the host has written once, before the first step, is the program's;
-/// `zeros` it has not written.
+/// `zeros` it has not written. Makes codes of it.
 Status publishState(const Program &program, Executor &executor,
                     const std::vector<const Argument *> &zeros = {});
+/// Runs what makes codes of parameters, in a program that keeps such, on all
+/// ranks. Its steps keep them up to date.
+Status makeCodes(const Program &program, Executor &executor);
 Status zeroState(Executor &executor,
                  const std::vector<const Argument *> &zeros);
 /// The view holds what files hold.

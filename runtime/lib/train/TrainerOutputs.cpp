@@ -8,6 +8,7 @@
 #include "train/ResidentMemory.h"
 #include "train/ResumeCommand.h"
 #include "train/Trainer.h"
+#include "train/WorkingCopies.h"
 
 #include <csignal>
 #include <cstdio>
@@ -56,8 +57,8 @@ Status Trainer::pause(int64_t step) {
 
 /// Compares what ranks hold of the same elements, bit by bit.
 Status Trainer::checkReplicas(int64_t step) {
-  auto isKept = [](const Argument &argument) {
-    return argument.isState() || argument.kind == Kind::workingCopy;
+  auto isKept = [&](const Argument &argument) {
+    return argument.isState() || isRounded(program, argument);
   };
   Status fetched;
   for (const Argument &argument : program.arguments)

@@ -39,6 +39,11 @@ static void fillFrom(const Argument &param, const Argument &workingCopy,
   arena.pass(param.offset, param.bytes);
 }
 
+bool honert::isRounded(const Program &program, const Argument &argument) {
+  return argument.kind == Kind::workingCopy &&
+         program.whole().argument(Kind::param, argument.fqn);
+}
+
 void honert::fillWorkingCopies(const Program &program, const ThreadPool &pool,
                                Arena &arena) {
   for (const Argument &workingCopy : program.arguments) {

@@ -9,11 +9,14 @@
 
 namespace honert {
 
-/// Working copies are parameters in a low type (arguments of kind
-/// `working_copy`). Fills each from the parameter of its name, rounded to
-/// nearest even, if the rank has the same elements of both; others are filled
-/// where parameters are (io/checkpoint/State.h). Afterwards the program keeps
-/// them up to date.
+/// Whether `argument` is a working copy that is a parameter in a low type.
+/// Other working copies are codes and scales of parameters.
+bool isRounded(const Program &program, const Argument &argument);
+
+/// Fills working copies that are parameters in a low type. Fills each from the
+/// parameter of its name, rounded to nearest even, if the rank has the same
+/// elements of both; others are filled where parameters are
+/// (io/checkpoint/State.h). Afterwards the program keeps them up to date.
 void fillWorkingCopies(const Program &program, const ThreadPool &pool,
                        Arena &arena);
 

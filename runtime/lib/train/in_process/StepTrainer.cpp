@@ -195,10 +195,19 @@ void StepTrainer::writeScalars(int64_t step) {
 // Steps
 //===----------------------------------------------------------------------===//
 
+/// Codes of parameters that were published since the last step.
+Status StepTrainer::renewCodes() {
+  if (!haveCodes)
+    HONERT_TRY(makeCodes(program, *executor));
+  haveCodes = true;
+  return Status();
+}
+
 /// Runs what a step consists of; it has happened when this returns success.
 Status StepTrainer::runStep(const honert_tensor *const *tensors, int64_t step) {
   Arena &arena = executor->arena();
   int64_t count = program.microBatches();
+  HONERT_TRY(renewCodes());
   writeScalars(step);
   if (const Function *function = program.function("step")) {
     HONERT_TRY(inputs.load(tensors, 0, count, arena));
@@ -253,6 +262,7 @@ Status StepTrainer::evaluate(const honert_tensor *const *tensors, int64_t count,
   CallerThread caller;
   pool->enter();
   Arena &arena = executor->arena();
+  HONERT_TRY(renewCodes());
   HONERT_TRY(inputs.load(tensors, 0, 1, arena));
   HONERT_TRY(executor->run(*function));
   HONERT_TRY(executor->wait());
@@ -291,6 +301,7 @@ Status StepTrainer::publish(int64_t index) {
   if (const Argument *copy =
           fillWorkingCopy(program, *argument, *pool, executor->arena()))
     HONERT_TRY(executor->publish(copy->offset, copy->bytes));
+  haveCodes &= argument->kind != Kind::param;
   return executor->publish(argument->offset, argument->bytes);
 }
 

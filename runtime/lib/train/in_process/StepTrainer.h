@@ -67,6 +67,7 @@ private:
   Status findScalar(const std::string &name, Scalar *&scalar);
   Status findState(int64_t index, const Argument *&argument) const;
   void writeScalars(int64_t step);
+  Status renewCodes();
   Status runStep(const honert_tensor *const *tensors, int64_t step);
 
   const Program &program;
@@ -86,6 +87,7 @@ private:
   int64_t doneSteps = 0;
   const int process; ///< that made this
   bool isOpen = false;
+  bool haveCodes = true; ///< of the parameters as they are
 };
 
 } // namespace honert
