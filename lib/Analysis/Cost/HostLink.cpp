@@ -7,5 +7,6 @@ using namespace hone;
 HostLink hone::hostLinkOf(const TargetDescription &target) {
   if (target.kind == TargetKind::CPU)
     return {2e9, 1e9, 20e-6};
-  return {55e9, 55e9, 8e-6}; // PCIe 5, 16 lanes
+  double rate = target.device().link;
+  return {rate, rate, 8e-6};
 }

@@ -40,15 +40,17 @@ static constexpr honert::DataSheet of5090 = *honert::findDataSheet("RTX 5090");
 static constexpr double gib = 1 << 30;
 static constexpr DeviceFigures devices[] = {
     {"sm_80", "A100 SXM 80 GB", ofA100.narrow, 271e12, 14.6e12, 9e12,
-     ofA100.bandwidth, 1.7e12, ofA100.gib *gib, 0, 0, 0},
+     ofA100.bandwidth, 1.7e12, ofA100.gib *gib, ofA100.link, 0, 0, 0},
     {"sm_90", "H200 SXM", ofH200.narrow, 720e12, 50e12, 30e12, ofH200.bandwidth,
-     3.8e12, ofH200.gib *gib, 1310e12, 1166e12, 857e12, /*isMeasured=*/true},
+     3.8e12, ofH200.gib *gib, ofH200.link, 1310e12, 1166e12, 857e12,
+     /*isMeasured=*/true},
     {"sm_100", "B200 SXM", ofB200.narrow, 1800e12, 60e12, 36e12,
-     ofB200.bandwidth, 6.3e12, ofB200.gib *gib, 3460e12, 3290e12, 3290e12},
+     ofB200.bandwidth, 6.3e12, ofB200.gib *gib, ofB200.link, 3460e12, 3290e12,
+     3290e12},
     {"sm_89", "RTX 4090", of4090.narrow, 160e12, 62e12, 37e12, of4090.bandwidth,
-     0.8e12, of4090.gib *gib, 280e12, 0, 0},
+     0.8e12, of4090.gib *gib, of4090.link, 280e12, 0, 0},
     {"sm_120", "RTX 5090", of5090.narrow, 203e12, 79e12, 47e12,
-     of5090.bandwidth, 1.42e12, of5090.gib *gib, 356e12, 0, 0},
+     of5090.bandwidth, 1.42e12, of5090.gib *gib, of5090.link, 356e12, 0, 0},
 };
 
 static const DeviceFigures &hopper() { return devices[1]; }
@@ -102,7 +104,7 @@ std::optional<DeviceFigures> hone::findDevice(StringRef name) {
     return std::nullopt;
   const DeviceFigures &like = relativeOf(sheet->arch);
   if (like.narrowPeak == sheet->narrow && like.bytesPeak == sheet->bandwidth &&
-      like.memoryBytes == sheet->gib * gib)
+      like.memoryBytes == sheet->gib * gib && like.link == sheet->link)
     return like;
   double narrow = sheet->narrow / like.narrowPeak;
   double bytes = sheet->bandwidth / like.bytesPeak;
@@ -121,6 +123,7 @@ std::optional<DeviceFigures> hone::findDevice(StringRef name) {
                        sheet->bandwidth,
                        like.bytes * bytes,
                        sheet->gib * gib,
+                       sheet->link,
                        kin.codes * codes,
                        kin.scaledCodes * codes,
                        kin.rowCodes * codes};

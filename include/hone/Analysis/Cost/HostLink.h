@@ -15,12 +15,16 @@ struct HostLink {
 };
 
 /// Of a CPU the second arena is a file: rates of an NVMe disk, an assumption.
-/// Of a GPU it is the host's memory.
+/// Of a GPU it is the host's memory, at the rate of its data sheet
+/// (base/DataSheet.h); what a copy takes besides is an assumption.
 HostLink hostLinkOf(const TargetDescription &target);
 
 /// Seconds of a copy.
 inline double secondsUp(const HostLink &link, int64_t bytes) {
   return link.latency + double(bytes) / link.up;
+}
+inline double secondsDown(const HostLink &link, int64_t bytes) {
+  return link.latency + double(bytes) / link.down;
 }
 
 } // namespace hone

@@ -68,6 +68,7 @@ struct DeviceFigures {
   double maps;               ///< operations on elements
   double bytesPeak, bytes;   ///< memory
   double memoryBytes;        ///< its size by the data sheet
+  double link;               ///< to the host's memory and back, each, bytes
   /// Products of 8-bit codes, FLOP: one scale per tensor; scales of blocks or
   /// of MX; scales of 1 x 128 on both sides. 0: its library has none.
   double codes, scaledCodes, rowCodes;
