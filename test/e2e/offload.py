@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Trains with state in the second arena and without: offload.py WORKDIR PACKAGE[:RANKS] [honec options].
+"""Trains with a second arena and without: offload.py WORKDIR PACKAGE[:RANKS] [honec options] [-- options of the second].
 
+Without options of its own the second program has its state there.
 Three steps of both programs leave the same bits: losses, norms, and every tensor of the checkpoint. The second one's copies
-are slow (HONE_LINK), so that a kernel which does not wait for them reads old bytes. Each goes on from the other's
-checkpoint with the bits of a run that nobody stopped. RANKS run under mpirun.
+are slow (HONE_LINK), or on an emulated GPU as late as the graph's edges let them and as early, so that a kernel which does
+not wait for them reads old bytes. Each goes on from the other's checkpoint with the bits of a run that nobody stopped.
+RANKS run under mpirun.
 """
 
 from __future__ import annotations
@@ -33,13 +35,14 @@ class Runs:
         self.tokens, draw = work / "tokens.bin", random.Random(3)
         self.tokens.write_bytes(array("H", (draw.randrange(limit) for _ in range(4000))).tobytes())
 
-    def train(self, binary: Path, name: str, steps: int, *flags: str) -> tuple[list, bytes]:
+    def train(self, binary: Path, name: str, steps: int, *flags: str, **variables: str) -> tuple[list, bytes]:
         """Losses and norms, and the state of the checkpoint."""
         log, folder = self.work / f"{name}.jsonl", self.work / f"{name}.checkpoints"
         command = ["mpirun", "-np", str(self.ranks)] if self.ranks > 1 else []
         command += [binary, "--threads", "1", "--data", self.tokens, "--steps", str(steps), "--seed", "5", "--lr", "1e-3"]
         command += ["--checkpoint-dir", folder, "--log", log, "--quiet", *flags]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ | MPI | {"HONE_LINK": "8e6"})
+        environment = os.environ | MPI | {"HONE_LINK": "8e6"} | variables
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         numbers = [(line["loss"], line["grad_norm"]) for line in lines if "grad_norm" in line]
         newest = max(folder.glob("step*"))
@@ -48,14 +51,17 @@ class Runs:
 
 def main(argv: list[str]) -> int:
     work, (name, _, ranks) = Path(argv[1]), argv[2].partition(":")
-    package, options = Path(name), argv[3:]
+    at = argv.index("--") if "--" in argv else len(argv)
+    package, options, own = Path(name), argv[3:at], argv[at + 1 :] or ["--offload=state", CHUNK]
     work.mkdir(parents=True, exist_ok=True)
     near, away = work / "near", work / "away"
-    for binary, more in ((near, []), (away, ["--offload=state", CHUNK])):
+    for binary, more in ((near, []), (away, own)):
         subprocess.run(["honec", package, "-o", binary, *options, *more], check=True)
     runs = Runs(work, package, int(ranks or 1))
     expected = runs.train(near, "expected", 3)
     problems = [] if runs.train(away, "away", 3) == expected else ["other bits"]
+    if "--emulate" in options and runs.train(away, "early", 3, HONE_FAKE_EARLY="1") != expected:
+        problems.append("other bits with early copies")
     for first, second in ((away, near), (near, away)):
         both = f"{first.name}-{second.name}"
         runs.train(first, both, 2)

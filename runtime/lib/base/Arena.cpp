@@ -34,30 +34,34 @@ Status Arena::allocate(int64_t bytes, const char *what) {
   return Status();
 }
 
+void Arena::placeBehind(int64_t offset, int64_t bytes) {
+  behindOffset = offset;
+  behindBytes = bytes;
+}
+
 void Arena::placeFile(int from, int64_t offset, int64_t bytes) {
   file = from;
-  fileOffset = offset;
-  fileBytes = bytes;
+  placeBehind(offset, bytes);
 }
 
 /// Puts the file in place of the addresses that map() has reserved for it.
 Status Arena::mapFile(const char *what) {
   if (file < 0)
     return Status();
-  void *mapped = mmap(base + fileOffset, static_cast<size_t>(fileBytes),
+  void *mapped = mmap(base + behindOffset, static_cast<size_t>(behindBytes),
                       PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
   if (mapped != MAP_FAILED)
     return Status();
   return Status::error(format("%s needs %s of a file, which cannot be mapped: "
                               "%s",
-                              what, formatBytes(fileBytes).c_str(),
+                              what, formatBytes(behindBytes).c_str(),
                               std::strerror(errno)));
 }
 
 void Arena::pass(int64_t offset, int64_t bytes) const {
   auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-  int64_t begin = std::max(offset, fileOffset) / page * page;
-  int64_t end = std::min(offset + bytes, fileOffset + fileBytes);
+  int64_t begin = std::max(offset, behindOffset) / page * page;
+  int64_t end = std::min(offset + bytes, behindOffset + behindBytes);
   if (file >= 0 && begin < end)
     (void)madvise(base + begin, static_cast<size_t>(end - begin),
                   MADV_DONTNEED);
@@ -71,7 +75,7 @@ Status Arena::reserve(int64_t bytes, const char *what) {
 }
 
 Status Arena::map(int64_t bytes, const char *what) {
-  int64_t needed = file < 0 ? bytes : fileOffset + fileBytes;
+  int64_t needed = std::max(bytes, behindOffset + behindBytes);
   mappedBytes = (needed + hugePage - 1) / hugePage * hugePage + hugePage;
   void *memory =
       mmap(nullptr, static_cast<size_t>(mappedBytes), PROT_READ | PROT_WRITE,

@@ -21,9 +21,12 @@ public:
   /// more than the machine has. To be called once.
   Status allocate(int64_t bytes, const char *what);
 
-  /// Maps the first `bytes` of an open file behind what allocate() reserves,
-  /// from `offset` on, a multiple of 2 MiB. What is written there is written to
-  /// the file. To be called before allocate(), whose errors name both.
+  /// Puts `bytes` more behind what allocate() or reserve() reserves, from
+  /// `offset` on, a multiple of 2 MiB. To be called before these, whose errors
+  /// name both.
+  void placeBehind(int64_t offset, int64_t bytes);
+  /// The same, and it is the beginning of an open file: what is written there
+  /// is written to the file.
   void placeFile(int file, int64_t offset, int64_t bytes);
   /// These bytes are not needed soon: those in the file leave the process, not
   /// the file. Others stay.
@@ -50,8 +53,8 @@ private:
   int64_t size = 0;
   void *mapping = nullptr;
   int64_t mappedBytes = 0;
-  int file = -1; ///< not owned
-  int64_t fileOffset = 0, fileBytes = 0;
+  int file = -1; ///< not owned; what is behind, if any
+  int64_t behindOffset = 0, behindBytes = 0;
 };
 
 } // namespace honert

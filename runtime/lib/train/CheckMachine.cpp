@@ -11,12 +11,32 @@
 
 using namespace honert;
 
+/// Of the host's memory, a program for a GPU needs its second arena. Drivers
+/// take more addresses than any limit on these knows of.
+static Status checkHostArena(const Program &program,
+                             const LauncherEnvironment &place) {
+  MemoryLimits limits = findMemoryLimits();
+  limits.addresses.clear();
+  limits.data.clear();
+  MemoryNeed need;
+  need.touched = program.hostBytes + otherBytes;
+  need.processes = place.localSize;
+  std::string warning;
+  Status status = checkMemory(limits, need, warning);
+  if (!status.ok())
+    return Status::error("the second arena: " + status.message() +
+                         ", or with --host-memory=SIZE");
+  if (!warning.empty() && place.localRank == 0)
+    std::fprintf(stderr, "warning: %s\n", printable(warning).c_str());
+  return Status();
+}
+
 Status honert::checkMachine(const Program &program,
                             const LauncherEnvironment &place, int threads,
                             int64_t mappedBytes, bool trains) {
   HONERT_TRY(checkCpu(program));
   if (program.isForCuda())
-    return Status();
+    return program.hostBytes == 0 ? Status() : checkHostArena(program, place);
   // Addresses that libraries take: their code, and more than they touch.
   constexpr int64_t libraries = 80 << 20;
   // One reads ahead, one watches other ranks.

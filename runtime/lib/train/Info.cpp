@@ -175,7 +175,9 @@ std::string honert::infoText(const Program &program, const Executor &executor,
     text += sizeLine(name, bytes);
   text += sizeLine("arena (peak)", program.arenaBytes);
   if (program.hostBytes > 0)
-    text += sizeLine("second arena (a file)", program.hostBytes);
+    text += sizeLine(program.isForCuda() ? "second arena (pinned)"
+                                         : "second arena (a file)",
+                     program.hostBytes);
   if (std::optional<int64_t> bytes = executor.workspaceBytes())
     text += sizeLine("library workspace", *bytes);
   else

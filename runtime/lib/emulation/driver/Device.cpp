@@ -206,6 +206,34 @@ CUresult fake::cuMemFreeHost(void *memory) {
   return CUDA_SUCCESS;
 }
 
+static size_t registeredBytes() {
+  size_t bytes = 0;
+  for (auto [begin, size] : state().registeredMemory)
+    bytes += static_cast<size_t>(size);
+  return bytes;
+}
+
+CUresult fake::cuMemHostRegister_v2(void *memory, size_t bytes, unsigned) {
+  FAKE_ENTER("cuMemHostRegister_v2");
+  if (bytes == 0 || state().isPinned(memory, 1))
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "memory registered twice, or none");
+  if (bytes > state().settings.pinnableBytes - registeredBytes())
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  state().registeredMemory[static_cast<char *>(memory)] =
+      static_cast<int64_t>(bytes);
+  state().born("registered memory");
+  return CUDA_SUCCESS;
+}
+
+CUresult fake::cuMemHostUnregister(void *memory) {
+  if (state().registeredMemory.erase(static_cast<char *>(memory)) == 0)
+    return state().mistake(CUDA_ERROR_INVALID_VALUE,
+                           "memory that is not registered");
+  state().died("registered memory");
+  return CUDA_SUCCESS;
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -222,17 +250,36 @@ static CUresult checkCopy(CUdeviceptr device, const void *host, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+/// A driver takes other memory too, but copies it piece by piece by way of its
+/// own, while the call lasts: no graph can have that, and beside launches it is
+/// not what was meant. Nor does a copy cross what was registered by one call.
+static CUresult checkPinned(const void *host, size_t bytes, CUstream stream) {
+  bool mayBeOther = !state().isCapturing && stream == state().firstStream;
+  if (mayBeOther || state().isPinned(host, static_cast<int64_t>(bytes)))
+    return CUDA_SUCCESS;
+  return state().mistake(state().isCapturing
+                             ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                             : CUDA_ERROR_INVALID_VALUE,
+                         "a copy beside launches whose memory of the host is "
+                         "not registered");
+}
+
 CUresult fake::cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from,
                                     size_t bytes, CUstream stream) {
-  FAKE_ENTER("cuMemcpyHtoDAsync_v2");
+  FAKE_ENTER("cuMemcpyHtoDAsync_v2", true, /*mayCapture=*/true);
   if (CUresult failed = checkCopy(to, from, bytes))
+    return failed;
+  if (CUresult failed = checkPinned(from, bytes, stream))
     return failed;
   auto *target = reinterpret_cast<void *>(to);
   if (state().isPinned(from, static_cast<int64_t>(bytes)))
-    return enqueue(stream, [=] {
-      std::memcpy(target, from, bytes);
-      return CUDA_SUCCESS;
-    });
+    return enqueue(stream,
+                   [=] {
+                     std::memcpy(target, from, bytes);
+                     return CUDA_SUCCESS;
+                   },
+                   /*isBeside=*/true,
+                   {Engine::up, static_cast<int64_t>(bytes)});
   // Other memory is read before the call returns.
   auto *begin = static_cast<const char *>(from);
   return enqueue(stream, [=, copy = std::vector<char>(begin, begin + bytes)] {
@@ -246,16 +293,15 @@ CUresult fake::cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
   FAKE_ENTER("cuMemcpyDtoHAsync_v2", true, /*mayCapture=*/true);
   if (CUresult failed = checkCopy(from, to, bytes))
     return failed;
-  if (state().isCapturing && !state().isPinned(to, int64_t(bytes)))
-    return state().mistake(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                           "a capture of a copy to memory that is not pinned");
-  return enqueue(
-      stream,
-      [=] {
-        std::memcpy(to, reinterpret_cast<void *>(from), bytes);
-        return CUDA_SUCCESS;
-      },
-      /*isBeside=*/true);
+  if (CUresult failed = checkPinned(to, bytes, stream))
+    return failed;
+  return enqueue(stream,
+                 [=] {
+                   std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+                   return CUDA_SUCCESS;
+                 },
+                 /*isBeside=*/true,
+                 {Engine::down, static_cast<int64_t>(bytes)});
 }
 
 CUresult fake::cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,

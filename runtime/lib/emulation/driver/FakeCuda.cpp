@@ -28,12 +28,15 @@ static Fault startFault() {
   return Fault::none;
 }
 
-/// HONE_FAKE_MISSING_EPILOGUES="164,192", HONE_FAKE_EARLY=1, and a fault: for
-/// whole programs, which no test can reach into.
+/// HONE_FAKE_MISSING_EPILOGUES="164,192", HONE_FAKE_EARLY=1, a fault, and
+/// HONE_FAKE_TIMES=FILE (Clock.cpp): for whole programs, which no test can
+/// reach into.
 static State startState() {
   State state;
   state.settings.fault = startFault();
   state.settings.copiesRunAhead = std::getenv("HONE_FAKE_EARLY");
+  if (const char *file = std::getenv("HONE_FAKE_TIMES"))
+    state.settings.timesFile = file;
   const char *numbers = std::getenv("HONE_FAKE_MISSING_EPILOGUES");
   while (numbers && *numbers) {
     char *end = nullptr;
@@ -109,5 +112,5 @@ bool State::isOnDevice(const void *from, int64_t bytes) const {
 }
 
 bool State::isPinned(const void *from, int64_t bytes) const {
-  return lies(pinnedMemory, from, bytes);
+  return lies(pinnedMemory, from, bytes) || lies(registeredMemory, from, bytes);
 }

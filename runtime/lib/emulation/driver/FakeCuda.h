@@ -67,6 +67,7 @@ struct Settings {
   int arch = emulatedArch;
   std::string name = "emulated GPU";
   size_t memoryBytes = size_t(64) << 30;
+  size_t pinnableBytes = size_t(256) << 30; ///< that may be registered
   size_t cublasVersion = 130000;
   /// Libraries and functions that are not there.
   std::set<std::string> missing;
@@ -88,6 +89,9 @@ struct Settings {
   /// What the device takes, after the time is read, for each event that a graph
   /// records.
   double recordNodeMilliseconds = 0.001;
+  /// A file of seconds of what captured graphs do, to which their ends are
+  /// added (Clock.cpp).
+  std::string timesFile;
   int ncclVersion = 22809;
   /// How often NCCL says that a call still goes on.
   int ncclPolls = 2;
@@ -95,12 +99,37 @@ struct Settings {
   double ncclPatience = 20;
 };
 
+/// What a node of a graph occupies while it runs: all that computes, or one of
+/// the two engines that copy between the memories of host and device.
+enum class Engine { compute, up, down };
+
+/// What a node needs there.
+struct Demand {
+  Engine engine = Engine::compute;
+  int64_t bytes = 0; ///< of a copy
+};
+
 /// A node of a graph: the function that was called for it, and the numbers of
 /// the nodes that it waits for.
 struct RecordedNode {
   std::string call;
   std::vector<size_t> after;
+  Demand demand;
 };
+
+/// How long nodes take, each engine one after the other in the order of the
+/// calls.
+struct NodeTimes {
+  double up = 1, down = 1;      ///< bytes per second
+  double latency = 0;           ///< seconds of a copy besides
+  std::vector<double> launches; ///< seconds of those that compute, in order
+};
+
+/// When each node ends, in seconds after the graph's begin: it begins when
+/// those that it waits for, and the one before on its engine, have ended.
+/// Launches that `times` does not have take none.
+std::vector<double> endsOf(const std::vector<RecordedNode> &nodes,
+                           const NodeTimes &times);
 
 /// The state of the fake: one per process, as of a driver, or per thread that
 /// plays one.
@@ -144,7 +173,7 @@ struct State {
   bool isCapturing = false;
   double milliseconds = 0;     ///< time of the device
   int64_t setSinceProduct = 0; ///< bytes that were set after a product ran
-  std::map<const char *, int64_t> deviceMemory, pinnedMemory;
+  std::map<const char *, int64_t> deviceMemory, pinnedMemory, registeredMemory;
   std::set<CUevent> events; ///< that are not destroyed
 };
 
@@ -196,6 +225,8 @@ struct honert::CudaGraph {
     honert::fake::State::Work work;
     const char *call;
     std::vector<size_t> after;
+    honert::fake::Demand demand;
+    bool isOfFirst; ///< of the stream that began the capture
   };
   std::vector<Node> nodes;
   std::vector<CUstream> streams; ///< that take part; the first began it
@@ -205,10 +236,13 @@ namespace honert::fake {
 
 /// Puts work on a stream, or into the graph that is being captured. What
 /// `isBeside` ends soon, or says that it is not ready.
-CUresult enqueue(CUstream stream, State::Work work, bool isBeside = false);
+CUresult enqueue(CUstream stream, State::Work work, bool isBeside = false,
+                 Demand demand = {});
 /// To be called again and again by work that waits for other ranks: does what
 /// other streams have to do that is beside, and waits for nobody.
 void goOnBeside();
+/// A graph was captured: with a file of times, its end is written there.
+void timeGraph(const std::vector<RecordedNode> &nodes);
 /// Does all work of a stream, and what that waits for; the first error stays.
 CUresult drain(CUstream stream);
 

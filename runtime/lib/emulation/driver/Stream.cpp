@@ -90,7 +90,8 @@ void fake::goOnBeside() {
       advanceBeside(stream);
 }
 
-CUresult fake::enqueue(CUstream stream, State::Work work, bool isBeside) {
+CUresult fake::enqueue(CUstream stream, State::Work work, bool isBeside,
+                       Demand demand) {
   if (!stream)
     return state().mistake(CUDA_ERROR_INVALID_HANDLE, "work on no stream");
   if (!state().isCapturing) {
@@ -101,7 +102,9 @@ CUresult fake::enqueue(CUstream stream, State::Work work, bool isBeside) {
     return state().mistake(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                            "work on a stream outside the capture");
   std::vector<CudaGraph::Node> &nodes = state().captured->nodes;
-  nodes.push_back({std::move(work), state().call, stream->after});
+  bool isOfFirst = stream == state().captured->streams.front();
+  nodes.push_back(
+      {std::move(work), state().call, stream->after, demand, isOfFirst});
   stream->after = {nodes.size() - 1};
   return CUDA_SUCCESS;
 }
@@ -201,7 +204,7 @@ CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
   bool joined = isJoined(**graph);
   state().recorded.clear();
   for (const CudaGraph::Node &node : (*graph)->nodes)
-    state().recorded.push_back({node.call, node.after});
+    state().recorded.push_back({node.call, node.after, node.demand});
   for (CUstream stream : (*graph)->streams) {
     stream->isCaptured = false;
     stream->after.clear();
@@ -210,20 +213,47 @@ CUresult fake::cuStreamEndCapture(CUstream, CUgraph *graph) {
   if (!joined)
     return state().mistake(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
                            "a capture with work that nobody waits for");
+  timeGraph(state().recorded);
   return CUDA_SUCCESS;
+}
+
+/// Nodes of other streams than the first before all that they do not wait for.
+static std::vector<State::Work>
+earlyOrder(const std::vector<CudaGraph::Node> &nodes) {
+  std::vector<State::Work> work;
+  std::vector<bool> isDone(nodes.size());
+  auto isReady = [&](size_t node) {
+    return !isDone[node] &&
+           std::all_of(nodes[node].after.begin(), nodes[node].after.end(),
+                       [&](size_t before) { return isDone[before]; });
+  };
+  auto isNext = [&](size_t node, bool isOfFirst) {
+    return nodes[node].isOfFirst == isOfFirst && isReady(node);
+  };
+  while (work.size() != nodes.size())
+    for (bool isOfFirst : {false, true}) {
+      size_t node = 0;
+      while (node != nodes.size() && !isNext(node, isOfFirst))
+        ++node;
+      if (node == nodes.size())
+        continue;
+      isDone[node] = true;
+      work.push_back(nodes[node].work);
+      break;
+    }
+  return work;
 }
 
 /// All nodes, each after those that it depends on: those of other streams than
 /// the first as late as that allows, or, if copies run ahead, as early.
 static std::vector<State::Work> inOrder(const CudaGraph &graph) {
   const std::vector<CudaGraph::Node> &nodes = graph.nodes;
+  if (state().settings.copiesRunAhead)
+    return earlyOrder(nodes);
   std::vector<State::Work> work;
   std::vector<bool> isDone(nodes.size());
   std::vector<size_t> open;
-  if (state().settings.copiesRunAhead)
-    for (const CudaGraph::Node &node : nodes)
-      work.push_back(node.work);
-  else if (!nodes.empty())
+  if (!nodes.empty())
     open.push_back(nodes.size() - 1);
   while (!open.empty()) {
     const CudaGraph::Node &node = nodes[open.back()];

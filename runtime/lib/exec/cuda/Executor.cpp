@@ -50,8 +50,9 @@ CudaExecutor::CudaExecutor(const Program &program, const ThreadPool &pool,
     : Executor(program), world(world), pool(pool),
       collectives(device, program, world, deterministic),
       matmuls(device, {program.text("precision") == "tf32", deterministic}),
-      attentions(device, deterministic), staging(device, program),
-      upload(device, pool), checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
+      attentions(device, deterministic), host(device, program),
+      staging(device, program), upload(device, pool),
+      checksLaunches(isSet("HONE_CHECK_LAUNCHES")) {
   for (const Function &function : program.functions)
     for (const Launch &launch : function.launches)
       if (auto *matmul = std::get_if<MatmulLaunch>(&launch.action))
@@ -206,6 +207,8 @@ Status CudaExecutor::prepare(int64_t process) {
   HONERT_TRY(device.choose(process));
   HONERT_TRY(device.start());
   HONERT_TRY(collectives.open());
+  if (host.isUsed())
+    memory.placeBehind(program.hostBase(), program.hostBytes);
   HONERT_TRY(memory.reserve(program.arenaBytes, "the view of the arena"));
   HONERT_TRY(
       collectives.allocate(deviceArena, program.arenaBytes, "the arena"));
@@ -213,6 +216,7 @@ Status CudaExecutor::prepare(int64_t process) {
     HONERT_TRY(image.load(device, program.deviceCode));
   HONERT_TRY(matmuls.start(workspace));
   HONERT_TRY(staging.start());
+  HONERT_TRY(host.start(memory.at(program.hostBase()), pool));
   for (const Function &function : program.functions) {
     BoundFunction &bound = functions[&function];
     bound.function = &function;
@@ -271,14 +275,20 @@ Status CudaExecutor::enqueue(const Bound &bound) {
     return attentions.enqueue(bound.attention);
   if (auto *matmul = std::get_if<MatmulLaunch>(&bound.launch->action))
     return enqueueProduct(*matmul, bound);
+  if (auto *copy = std::get_if<CopyLaunch>(&bound.launch->action))
+    return host.begin(*copy, deviceArena, bound.text());
+  if (auto *wait = std::get_if<CopyWaitLaunch>(&bound.launch->action))
+    return host.wait(*wait);
   return collectives.enqueue(*bound.launch, deviceArena, bound.text());
 }
 
 Status CudaExecutor::enqueueTimed(const Bound &bound, const EventPair &events) {
-  if (collectives.hasOwnStream(*bound.launch)) {
+  auto *copy = std::get_if<CopyLaunch>(&bound.launch->action);
+  if (copy || collectives.hasOwnStream(*bound.launch)) {
     NvtxRange range([&] { return bound.rangeText(); });
-    return collectives.enqueue(*bound.launch, deviceArena, bound.text(),
-                               &events);
+    return copy ? host.begin(*copy, deviceArena, bound.text(), &events)
+                : collectives.enqueue(*bound.launch, deviceArena, bound.text(),
+                                      &events);
   }
   HONERT_TRY(events.begin(device.stream()));
   HONERT_TRY(enqueue(bound));
@@ -347,7 +357,9 @@ Status CudaExecutor::compareLaunches(bool isOn) {
   if (!isOn || comparison)
     return Status();
   comparison = std::make_unique<LaunchComparison>(
-      program, device, deviceArena, matmuls.roundsToTf32(), pool, world);
+      program, device, deviceArena,
+      host.isUsed() ? memory.at(program.hostBase()) : nullptr,
+      matmuls.roundsToTf32(), pool, world);
   return comparison->start();
 }
 
@@ -560,7 +572,7 @@ LaunchLimits CudaExecutor::limitsOf(const Launch &launch) const {
 //===----------------------------------------------------------------------===//
 
 Status CudaExecutor::publish(int64_t offset, int64_t bytes) {
-  if (bytes == 0)
+  if (bytes == 0 || host.has(offset)) // or there already
     return Status();
   NvtxRange range("copy state to the GPU");
   HONERT_TRY(upload.copy(memory.at(offset), deviceArena.at(offset), bytes));
@@ -572,17 +584,25 @@ Status CudaExecutor::fetch(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return Status();
   NvtxRange range("copy state from the GPU");
+  if (host.has(offset))
+    return device.synchronize("state cannot be copied from the GPU");
   return device.download(memory.at(offset), deviceArena.at(offset), bytes,
                          "state cannot be copied from the GPU");
 }
 
 void CudaExecutor::forget(int64_t offset, int64_t bytes) {
-  memory.release(offset, bytes);
+  if (!host.has(offset))
+    memory.release(offset, bytes);
 }
 
 Status CudaExecutor::zero(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return Status();
+  if (host.has(offset)) {
+    HONERT_TRY(device.synchronize("state cannot be set to zero"));
+    pool.zero(memory.at(offset), bytes);
+    return Status();
+  }
   return device.check(device.functions().cuMemsetD8Async(
                           deviceArena.at(offset), 0, static_cast<size_t>(bytes),
                           device.stream()),

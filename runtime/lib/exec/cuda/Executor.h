@@ -9,6 +9,7 @@
 #include "exec/cuda/attention/Launches.h"
 #include "exec/cuda/collectives/Launches.h"
 #include "exec/cuda/compare/Comparison.h"
+#include "exec/cuda/core/HostArena.h"
 #include "exec/cuda/core/Image.h"
 #include "exec/cuda/core/Staging.h"
 #include "exec/cuda/core/Upload.h"
@@ -32,6 +33,9 @@ enum class Multiplied { narrow, tf32, f32 };
 /// error on the way of a graph names the function only; with
 /// HONE_CHECK_LAUNCHES set to anything but 0, every run is made like the first.
 /// A run whose launches are recorded is a graph of its own, with events.
+///
+/// A second arena is memory of the host, which the program copies to and from
+/// beside launches (HostArena.h). The view holds that memory itself.
 ///
 /// With HONE_PARALLEL_BRANCHES, products that later launches do not need yet,
 /// as those of weights' gradients, run on a stream beside them.
@@ -118,6 +122,7 @@ private:
   MatmulLaunches matmuls;
   AttentionLaunches attentions;
   Branches branches;
+  HostArena host;
   Staging staging;
   Upload upload;
   std::map<const Function *, BoundFunction> functions;

@@ -107,6 +107,9 @@ static Status checkProgramHas(const std::set<std::string> &given,
           "compile it with honec --with=generate; for a run of hone train, "
           "type hone generate RUN --prompt TEXT",
           flag));
+  if (given.count("offload-dir") && program.isForCuda())
+    return Status::usage("--offload-dir: the second arena of a program for a "
+                         "GPU is memory of the host, expected no folder");
   if (given.count("offload-dir") && !hasSecondArena(program))
     return Status::usage("--offload-dir: this program keeps all state in "
                          "memory; honec --offload=state makes one that does "

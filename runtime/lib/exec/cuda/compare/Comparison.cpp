@@ -13,9 +13,10 @@ using namespace honert;
 static constexpr int64_t smallArena = 256 << 20;
 
 LaunchComparison::LaunchComparison(const Program &program, const Device &device,
-                                   const DeviceMemory &arena, bool roundsToTf32,
+                                   const DeviceMemory &arena,
+                                   const char *hostArena, bool roundsToTf32,
                                    const ThreadPool &pool, ProcessGroup *world)
-    : program(program), device(device), arena(arena),
+    : program(program), device(device), arena(arena), hostArena(hostArena),
       reference(program, roundsToTf32, pool, world) {}
 
 Status LaunchComparison::download(int64_t offset, int64_t bytes,
@@ -36,6 +37,40 @@ Status LaunchComparison::begin(const Function &next) {
   return download(0, program.arenaBytes, mirror.at(0));
 }
 
+//===----------------------------------------------------------------------===//
+// Copies between the arenas
+//===----------------------------------------------------------------------===//
+
+/// Nobody writes the bytes that a copy reads until it is waited for.
+void LaunchComparison::beginCopy(const CopyLaunch &copy) {
+  if (copy.direction == CopyDirection::up)
+    std::memcpy(mirror.at(copy.offset), hostArena + copy.hostOffset,
+                static_cast<size_t>(copy.bytes));
+  copies[copy.token].push_back(copy);
+}
+
+/// Copies down are compared where they went, copies up in the arena.
+Status LaunchComparison::checkCopies(const Launch &launch, int64_t token) {
+  std::vector<CopyLaunch> done = std::move(copies[token]);
+  copies.erase(token);
+  for (const CopyLaunch &copy : done) {
+    auto size = static_cast<size_t>(copy.bytes);
+    actual.resize(size);
+    if (copy.direction == CopyDirection::up)
+      HONERT_TRY(download(copy.offset, copy.bytes, actual.data()));
+    else
+      std::memcpy(actual.data(), hostArena + copy.hostOffset, size);
+    if (std::memcmp(actual.data(), mirror.at(copy.offset), size) != 0)
+      return Status::error(format(
+          "%s: %lld bytes copied %s at byte %lld of the second arena are "
+          "not those that were to be copied",
+          whoOf(launch).c_str(), static_cast<long long>(copy.bytes),
+          name(copy.direction), static_cast<long long>(copy.hostOffset)));
+    ++equal;
+  }
+  return Status();
+}
+
 Status LaunchComparison::expect(const Launch &launch) {
   ++number;
   written.clear();
@@ -44,6 +79,8 @@ Status LaunchComparison::expect(const Launch &launch) {
     begun.erase(wait->token);
     return reference.finish(wait->token);
   }
+  if (auto *copy = std::get_if<CopyLaunch>(&launch.action))
+    beginCopy(*copy);
   Status status = reference.run(launch, written);
   if (!status.ok())
     return Status::error(whoOf(launch) + ": " + status.message());
@@ -139,11 +176,16 @@ void LaunchComparison::take(const Expected &expected) {
 Status LaunchComparison::checkRest(const std::string &who) {
   actual.resize(static_cast<size_t>(program.arenaBytes));
   HONERT_TRY(download(0, program.arenaBytes, actual.data()));
+  auto leaveOut = [&](int64_t offset, int64_t bytes) {
+    std::memcpy(actual.data() + offset, mirror.at(offset),
+                static_cast<size_t>(bytes));
+  };
   for (const auto &[token, tensors] : begun) // the GPU may be at it
     for (const Expected &each : tensors)
-      std::memcpy(actual.data() + each.tensor.offset,
-                  mirror.at(each.tensor.offset),
-                  static_cast<size_t>(each.tensor.bytes()));
+      leaveOut(each.tensor.offset, each.tensor.bytes());
+  for (const auto &[token, under] : copies)
+    for (const CopyLaunch &copy : under)
+      leaveOut(copy.offset, copy.bytes);
   auto [seen, should] =
       std::mismatch(actual.begin(), actual.end(), mirror.at(0));
   if (seen == actual.end())
@@ -159,6 +201,8 @@ Status LaunchComparison::checkRest(const std::string &who) {
 }
 
 Status LaunchComparison::check(const Launch &launch) {
+  if (auto *wait = std::get_if<CopyWaitLaunch>(&launch.action))
+    HONERT_TRY(checkCopies(launch, wait->token));
   double before = std::exchange(worst, 0);
   std::string beforeWho = std::exchange(worstWho, "");
   bool isCompared = false;

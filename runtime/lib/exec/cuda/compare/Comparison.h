@@ -20,8 +20,9 @@ namespace honert {
 class LaunchComparison {
 public:
   LaunchComparison(const Program &program, const Device &device,
-                   const DeviceMemory &arena, bool roundsToTf32,
-                   const ThreadPool &pool, ProcessGroup *world);
+                   const DeviceMemory &arena, const char *hostArena,
+                   bool roundsToTf32, const ThreadPool &pool,
+                   ProcessGroup *world);
 
   Status start();
   Status begin(const Function &function);
@@ -39,6 +40,8 @@ private:
   using Tensors = std::vector<Expected>;
 
   Status download(int64_t offset, int64_t bytes, char *to) const;
+  void beginCopy(const CopyLaunch &copy);
+  Status checkCopies(const Launch &launch, int64_t token);
   Status compare(const Launch &launch, const Expected &expected);
   void take(const Expected &expected);
   Status checkRest(const std::string &who);
@@ -48,6 +51,7 @@ private:
   const Program &program;
   const Device &device;
   const DeviceMemory &arena;
+  const char *const hostArena; ///< the second arena, if there is one
   LaunchReference reference;
   Arena mirror; ///< what the arena should hold
   std::vector<char> actual;
@@ -55,7 +59,8 @@ private:
   size_t number = 0;                ///< of the launch in its function, from 1
   Tensors written;                  ///< by the launch
   std::map<int64_t, Tensors> begun; ///< by collectives, by token
-  int64_t equal = 0, close = 0, taken = 0; ///< launches
+  std::map<int64_t, std::vector<CopyLaunch>> copies; ///< begun, by token
+  int64_t equal = 0, close = 0, taken = 0;           ///< launches
   double worst = 0;     ///< of differences, as a share of what is allowed
   std::string worstWho; ///< its launch
 };

@@ -169,7 +169,7 @@ protected:
   honert_program *p = program.get();
   Device device;
   DeviceMemory arena;
-  LaunchComparison comparison{*p, device, arena, false, pool, nullptr};
+  LaunchComparison comparison{*p, device, arena, nullptr, false, pool, nullptr};
 };
 
 } // namespace
