@@ -77,6 +77,7 @@ REASONS = {
     "lib/Transforms/Pad/PackProjections.cpp": "the pattern from a projection to the attention that reads its heads",
     "lib/Transforms/Pad/VerifyPad.cpp": "reshapes and transposes that padding puts around ops",
     "lib/Transforms/Plan/FunctionPlanner.cpp": "the place of a view: strides of a slice, of a reshape",
+    "lib/Transforms/Plan/MovedValues.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/OverlapCollectives.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/PlanMemory.cpp": "concatenations are written in place",
     "lib/Transforms/Plan/VerifyPlan.cpp": "a wait is the only op that ends a collective",

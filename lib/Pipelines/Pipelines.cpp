@@ -408,6 +408,13 @@ void hone::buildFusePhase(OpPassManager &manager,
 
 void hone::buildCheckpointPhase(OpPassManager &manager,
                                 const PipelineOptions &options) {
+  bool moves = options.offload == "auto" || options.offload == "activations";
+  PlanCheckpointsOptions checkpoints;
+  checkpoints.budget = options.memoryBudget;
+  checkpoints.policy = options.checkpoint;
+  checkpoints.report = options.report;
+  checkpoints.hostMemory = options.hostMemory;
+  checkpoints.moves = moves ? std::max<int64_t>(options.offloadLeast, 1) : 0;
   // Before recomputation, which then finds the arena without that state.
   if (options.offload != "off") {
     OffloadStateOptions offload;
@@ -415,12 +422,12 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
     offload.chunk = options.offloadChunk;
     offload.budget = options.memoryBudget;
     offload.hostMemory = options.hostMemory;
+    offload.moves = checkpoints.moves;
     offload.report = options.report;
     manager.addPass(createOffloadState(offload));
   }
   // On groups: a value is recomputed by the kernel that made it, bit for bit.
-  manager.addPass(createPlanCheckpoints(
-      {options.memoryBudget, options.checkpoint, options.report}));
+  manager.addPass(createPlanCheckpoints(checkpoints));
   manager.addNestedPass<func::FuncOp>(createApplyCheckpoints());
   buildBorder(Phase::Checkpoint, manager);
 }

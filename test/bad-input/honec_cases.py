@@ -59,7 +59,7 @@ COMMAND_LINES = {
                                 "--memory-budget=0"),
     "memory-budget-huge": usage("--memory-budget: is '9e9TB', expected a size as 800MB, 1.5GiB or a number of bytes",
                                 "--memory-budget=9e9TB"),
-    "checkpoint": usage("--checkpoint: is 'some', expected auto, none, full or sqrt", "--checkpoint=some"),
+    "checkpoint": usage("--checkpoint: is 'some', expected auto, none, full, sqrt or away", "--checkpoint=some"),
     "mesh": usage("--mesh, --recipe: 'xp=2': expected an axis pp, rep, dp, fs, ep, cp or tp with its size, as fs=4 or fs=4@nvlink", "--mesh=xp=2"),
     "schedule": usage("--schedule: 'gpip': expected gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, zb-v or file:PATH", "--mesh=pp=2", "--schedule=gpip"),
     "schedule-chunks": usage("--schedule: 'interleaved=0': expected gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, zb-v or file:PATH", "--mesh=pp=2", "--schedule=interleaved=0"),

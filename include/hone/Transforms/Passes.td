@@ -1144,13 +1144,19 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
     - `hone.forward` on forward kernels: the stage of each result.
     - `hone.backward` on backward kernels: their stage.
     - `hone.recompute` on forward kernels: the results that are recomputed for backward kernels.
+    - `hone.away` on forward kernels: the results that lie in the second arena until backward kernels read them.
+
+    With `moves`, the ways to run a stage are offered again with values away: as many bytes as the link of the two
+    arenas moves beside the stage's forward and its backward visit, and all of them. Values of the last two stages and
+    of a pipeline's stages stay. What lies in the second arena at a time is at most `hostMemory` bytes, with the state
+    that is there.
 
     If everything fits, it records nothing. A budget that no schedule meets is an error that names the smallest budget
     that works.
 
-    Policies other than `auto` are for comparison. `none` recomputes nothing. `full` keeps only the values between
-    stages and runs each stage again right before its backward visit. `sqrt` keeps every sqrt(n)-th of these values
-    (Chen et al., 2016).
+    Policies other than `auto` are for comparison. `none` recomputes nothing. `away` recomputes nothing and moves all
+    that may lie in the second arena. `full` keeps only the values between stages and runs each stage again right before
+    its backward visit. `sqrt` keeps every sqrt(n)-th of these values (Chen et al., 2016).
 
     With `report`, a remark per stage lists what it keeps and recomputes, and the module gets `hone.memory_curve`: pairs
     of arena bytes and estimated seconds per step under other budgets. A remark for each bound that was met says what
@@ -1158,8 +1164,11 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"budget", "budget", "int64_t", "0", "Largest size of the arena in bytes; 0: no bound">,
-    Option<"policy", "policy", "std::string", "\"auto\"", "auto, none, full or sqrt">,
+    Option<"policy", "policy", "std::string", "\"auto\"", "auto, none, full, sqrt or away">,
     Option<"report", "report", "bool", "false", "Emit a remark per stage, and write hone.memory_curve">,
+    Option<"moves", "moves", "int64_t", "0",
+           "Values of so many bytes or more may lie in the second arena; 0: none">,
+    Option<"hostMemory", "host-memory", "int64_t", "0", "Bytes that the second arena may have; 0: any">,
     Option<"stageUnits", "stage-units", "int", "20",
            "Kernels of a stage that branch and bound decides, the largest first">,
     Option<"stageSteps", "stage-steps", "int", "1 << 15", "Choices that branch and bound tries per kind of stage">,
@@ -1179,6 +1188,8 @@ def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
     - A result in `hone.recompute` is recomputed right before the first backward kernel that reads it, together with the
       kernels that it needs.
     - Of a row kernel, only the ops that compute the requested results are cloned. A library call is cloned as a whole.
+    - A result in `hone.away` is read by backward kernels as the result of a group with `hone.reload`, which computes
+      nothing: hone-plan-memory makes copies to the second arena and back of it.
     - Kernels whose results nothing reads are removed: a stage that runs forward only for its backward visit does not
       compute its output.
     - Ops of no stage run first, or last if they depend on a stage.
@@ -1187,7 +1198,7 @@ def ApplyCheckpoints : Pass<"hone-apply-checkpoints", "::mlir::func::FuncOp"> {
     number of its own, so that equal clones are not merged.
 
     Errors: `hone.schedule` does not parse; visits are out of order; the schedule omits a stage; a kernel would run
-    before one that computes its operand.
+    before one that computes its operand; a result that is `hone.away` is no group's, or part of another value.
 
     ```mlir
     func.func @step(...) attributes {hone.schedule = "f0:1 b1 f0 b0"} {
@@ -1294,17 +1305,21 @@ def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {
     |---|---|
     | `off` | none |
     | `state` | all |
-    | `auto` | so many, in this order, that the arena fits in `budget` with nothing recomputed; all if none is enough |
+    | `activations` | none: hone-plan-checkpoints moves other values |
+    | `auto` | as many, in this order, as make the step fastest within `budget` |
+
+    The price of a step is the seconds of all launches, recomputed ones too, and those that they wait for copies.
 
     No part copies more than `chunk` bytes of state, unless one tensor has more; 0 is a sixteenth of the state of all
     candidates, at most 256 MiB. With `report`, a remark says what the
     second arena holds.
   }];
   let options = [
-    Option<"what", "what", "std::string", "\"off\"", "auto, state or off">,
+    Option<"what", "what", "std::string", "\"off\"", "auto, state, activations or off">,
     Option<"chunk", "chunk", "int64_t", "268435456", "Bytes of state that a part of an update has copied">,
     Option<"budget", "budget", "int64_t", "0", "With auto: bytes that the arena may have">,
     Option<"hostMemory", "host-memory", "int64_t", "0", "Bytes that the second arena may have; 0: any">,
+    Option<"moves", "moves", "int64_t", "0", "With auto: the same of hone-plan-checkpoints">,
     Option<"report", "report", "bool", "false", "Emit a remark on what is placed there">
   ];
   let dependentDialects = ["::hone::plan::PlanDialect"];
@@ -1322,6 +1337,7 @@ def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {
       at the end.
     - A launch writes over an operand that it reads last, where the op allows it (`getReusableOperands`); also over
       columns of a wider value that nothing else reads.
+    - What a group with `hone.reload` reads is copied to the second arena behind its maker, and back in time.
 
     Every buffer that is not state records its purpose. The program records how its arena is used at its fullest point;
     `gaps` are the bytes that no buffer needs there.

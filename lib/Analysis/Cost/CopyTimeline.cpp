@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
 
-static double secondsOf(LaunchOp launch, const TargetDescription &target) {
+double hone::secondsOfLaunch(LaunchOp launch, const TargetDescription &target) {
   SmallVector<Operation *> ops;
   launch.getBody().walk([&](HoneOpInterface op) { ops.push_back(op); });
   OpCost cost = launchCost(launch);
@@ -25,7 +25,7 @@ CopyCost hone::timeCopies(FunctionOp function,
   DenseMap<int64_t, double> done; // by token
   for (Operation &op : function.getBody().front()) {
     if (auto launch = dyn_cast<LaunchOp>(op)) {
-      now += secondsOf(launch, target);
+      now += secondsOfLaunch(launch, target);
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       bool isUp = copy.getDirection() == Direction::up;
       int64_t bytes = extentBytes(cast<MemRefType>(copy.getBuffer().getType()));

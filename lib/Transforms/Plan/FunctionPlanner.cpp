@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
+#include "MovedValues.h"
 
 #include "hone/Analysis/Fusion/CollectiveGroups.h"
 #include "hone/Analysis/Fusion/RowSpace.h"
@@ -391,6 +392,10 @@ void FunctionPlanner::placeResults(FusedOp group, int64_t when) {
       placeContiguous(result, places[found->second].storage);
       continue;
     }
+    if (isReload(group) || moved.contains(result)) { // apart from others
+      placeContiguous(result, newStorage(result.getType(), when));
+      continue;
+    }
     if (Value part = deadPart(group, index, takenParts)) {
       takenParts.insert(part);
       overParts[result] = part;
@@ -444,10 +449,15 @@ void FunctionPlanner::placeArguments() {
 }
 
 /// The position of the last reader of each value, through views: in-place
-/// decisions need it before storages are final.
+/// decisions need it before storages are final. The copy down of a moved value
+/// reads it, not the reload.
 DenseMap<Value, int64_t> FunctionPlanner::lastReaders() {
   DenseMap<Value, int64_t> lastRead;
+  for (const MovedValue &move : moves)
+    lastRead[move.value()] = move.downEnd;
   for (Operation &op : llvm::reverse(block)) {
+    if (isReload(&op))
+      continue;
     for (Value operand : op.getOperands()) {
       int64_t when = isStorageView(&op)
                          ? lastRead.lookup(op.getResult(0))
@@ -479,7 +489,7 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   planPlacements();
   planDonations();
   planSaves();
-  if (failed(planStages()))
+  if (failed(planStages()) || failed(planMoves(limits)))
     return failure();
   DenseMap<Value, int64_t> lastRead = lastReaders();
   for (Operation &op : block.without_terminator()) {
@@ -504,6 +514,8 @@ LogicalResult FunctionPlanner::plan(const PackingLimits &limits) {
   for (auto [result, argument] : copies)
     use(result, end);
   findStageLives();
+  for (const MovedValue &move : moves)
+    storages[places[move.reload->getResult(0)].storage].first = move.upBegin;
   packTemporaries(limits);
   return success();
 }

@@ -81,10 +81,13 @@ public:
   /// Bytes of the packed storages, and what no packing can be below.
   int64_t temporaryBytes() const { return packing.bytes; }
   int64_t lowerBound() const { return packing.lowerBound; }
+  /// Bytes of the second arena besides those of state.
+  int64_t temporaryHostBytes() const { return hostBytes; }
   /// Says in remarks which of the limits of its plan stopped the packing.
   void explainLimits(const PackingLimits &limits);
-  /// Writes the function into `program`, temporaries from `base` on.
-  void emit(mlir::OpBuilder &builder, int64_t base);
+  /// Writes the function into `program`, temporaries from `base` on and those
+  /// of the second arena from `hostBase` on.
+  void emit(mlir::OpBuilder &builder, int64_t base, int64_t hostBase);
 
 private:
   static mlir::RankedTensorType typeOf(mlir::Value value) {
@@ -105,6 +108,16 @@ private:
   mlir::Operation *firstCopyUp() const;
   void emitCopies(mlir::OpBuilder &builder, size_t part, plan::Direction to);
   void emitWait(mlir::OpBuilder &builder, size_t part, plan::Direction to);
+  mlir::LogicalResult planMoves(const PackingLimits &limits);
+  llvm::SmallVector<double> beginsOfOps() const;
+  void timeCopiesDown(llvm::ArrayRef<double> begins);
+  void timeCopiesUp(llvm::ArrayRef<double> begins);
+  int64_t tokenOfMove(size_t move, plan::Direction to) const;
+  void emitMove(mlir::OpBuilder &builder, size_t index, plan::Direction to);
+  void emitWaitForMove(mlir::OpBuilder &builder, size_t index,
+                       plan::Direction to);
+  void emitMovesBefore(mlir::OpBuilder &builder, mlir::Operation *op);
+  void emitMovesAfter(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitBefore(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitAfter(mlir::OpBuilder &builder, mlir::Operation *op);
   void planPlacements();
@@ -165,6 +178,23 @@ private:
   llvm::SmallVector<StagedPart> parts;              ///< in order
   llvm::DenseMap<mlir::Operation *, size_t> partOf; ///< of their groups
   mlir::Operation *copiesBegin = nullptr; ///< before it, those of the first
+  /// A value that lies in the second arena up to a reload.
+  struct MovedValue {
+    FusedOp reload;
+    // Positions before which the copy down ends and the one up begins.
+    int64_t downEnd = 0, upBegin = 0;
+    int64_t hostOffset = 0; ///< behind the state
+
+    mlir::Value value() const { return FusedOp(reload).getInputs().front(); }
+  };
+  /// Numbers of moved values by what happens at a position.
+  struct MovesAt {
+    llvm::SmallVector<size_t, 1> made, downEnds, upBegins, reloads;
+  };
+  llvm::SmallVector<MovedValue> moves;      ///< in the order of their makers
+  llvm::DenseSet<mlir::Value> moved;        ///< their values
+  llvm::DenseMap<int64_t, MovesAt> movesOf; ///< by position
+  int64_t hostBytes = 0, hostBase = 0;
   Packing packing;
   llvm::SmallVector<int> packed; // storage of each packed request
   int64_t temporaryBase = 0;

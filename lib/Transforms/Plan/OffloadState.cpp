@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
+#include "OffloadPrice.h"
 
 #include "hone/Support/ByteSize.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+
+#include <map>
 
 namespace hone {
 #define GEN_PASS_DEF_OFFLOADSTATE
@@ -37,7 +40,11 @@ struct OffloadState : hone::impl::OffloadStateBase<OffloadState> {
 private:
   LogicalResult check();
   FailureOr<size_t> howMany(ArrayRef<Candidate> candidates);
+  FailureOr<size_t> enough(ArrayRef<Candidate> candidates);
+  FailureOr<size_t> fastest(ArrayRef<Candidate> candidates, size_t most);
   FailureOr<bool> fits(ArrayRef<Candidate> away);
+  std::optional<double> price(ArrayRef<Candidate> away,
+                              const TargetDescription &target);
   LogicalResult apply(ArrayRef<Candidate> away, ModuleOp module);
 };
 } // namespace
@@ -255,48 +262,110 @@ FailureOr<bool> OffloadState::fits(ArrayRef<Candidate> away) {
   return true;
 }
 
+/// The least number of first candidates without which nothing need be
+/// recomputed; all, where that is not enough.
+FailureOr<size_t> OffloadState::enough(ArrayRef<Candidate> candidates) {
+  size_t low = 0, high = candidates.size(); // of what fits, as far as known
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    FailureOr<bool> fitting = fits(candidates.take_front(middle));
+    if (failed(fitting))
+      return failure();
+    *fitting ? high = middle : low = middle + 1;
+  }
+  return high;
+}
+
+/// Seconds of a step with `away` in the second arena; nothing where it does not
+/// fit.
+std::optional<double> OffloadState::price(ArrayRef<Candidate> away,
+                                          const TargetDescription &target) {
+  ModuleOp trial = getOperation().clone();
+  // A pipeline runs on what lies inside of the op of the pass.
+  getOperation().getBody()->push_back(trial);
+  PlanCheckpointsOptions options;
+  options.budget = budget;
+  options.moves = moves;
+  options.hostMemory = hostMemory;
+  std::optional<double> seconds;
+  if (succeeded(apply(away, trial)))
+    seconds = priceOfStep(trial, options, target,
+                          [&](OpPassManager &manager, Operation *op) {
+                            return runPipeline(manager, op);
+                          });
+  trial.erase();
+  return seconds;
+}
+
+/// The number of first candidates, at most `most`, with which a step is
+/// fastest, of nine: quarters first, then what lies around the best. Fewer
+/// where that costs nothing.
+FailureOr<size_t> OffloadState::fastest(ArrayRef<Candidate> candidates,
+                                        size_t most) {
+  FailureOr<TargetDescription> target = getTarget(getOperation());
+  if (failed(target))
+    return failure();
+  std::map<size_t, double> prices;
+  constexpr double none = std::numeric_limits<double>::infinity();
+  auto tryCount = [&](size_t count) {
+    if (auto [at, isNew] = prices.try_emplace(count, none); isNew)
+      at->second = price(candidates.take_front(count), *target).value_or(none);
+  };
+  auto best = [&] {
+    return std::min_element(
+               prices.begin(), prices.end(),
+               [](auto &a, auto &b) { return a.second < b.second; })
+        ->first;
+  };
+  size_t step = llvm::divideCeil(most, 4);
+  for (size_t count = 0; count < most; count += step)
+    tryCount(count);
+  tryCount(most);
+  for (int round = 0; round != 2 && step > 1; ++round) {
+    size_t middle = best();
+    step = llvm::divideCeil(step, 2);
+    tryCount(middle - std::min(middle, step));
+    tryCount(std::min(most, middle + step));
+  }
+  size_t count = best();
+  return prices[count] == none ? most : count;
+}
+
 /// The first candidates of which so many go to the second arena.
 FailureOr<size_t> OffloadState::howMany(ArrayRef<Candidate> candidates) {
   if (what == "state")
     return candidates.size();
-  size_t low = 0, high = 0; // of what fits, as far as known
-  for (int64_t bytes = 0; high != candidates.size(); ++high) {
-    bytes += llvm::alignTo(candidates[high].bytes, plan::alignment);
+  size_t most = 0;
+  for (int64_t bytes = 0; most != candidates.size(); ++most) {
+    bytes += llvm::alignTo(candidates[most].bytes, plan::alignment);
     if (hostMemory != 0 && bytes > hostMemory)
       break;
   }
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    FailureOr<bool> enough = fits(candidates.take_front(middle));
-    if (failed(enough))
-      return failure();
-    *enough ? high = middle : low = middle + 1;
-  }
-  return high;
+  if (getOperation()->hasAttr(dist::stageAttr)) // has windows that fits() lacks
+    return fastest(candidates, most);
+  FailureOr<size_t> count = enough(candidates.take_front(most));
+  if (failed(count) || *count == 0)
+    return count;
+  return fastest(candidates, *count);
 }
 
 LogicalResult OffloadState::check() {
   auto error = [&] {
     return getOperation().emitError() << "option 'offload' ";
   };
-  if (what != "state" && what != "auto")
-    return error() << "is '" << what << "', expected auto, state or off";
+  if (what != "state" && what != "auto" && what != "activations")
+    return error() << "is '" << what
+                   << "', expected auto, state, activations or off";
   if (chunk < 0)
     return error() << "moves " << int64_t(chunk)
                    << " bytes at a time (offload-chunk), expected at least 1";
-  if (what == "auto" && budget == 0)
-    return error() << "is 'auto', which moves what a budget needs, expected "
-                      "memory-budget=SIZE or offload=state";
-  if (what == "auto" && getOperation()->hasAttr(dist::stageAttr))
-    return error() << "is 'auto', which stages of a pipeline do not know, "
-                      "expected state or off";
-  FailureOr<TargetDescription> target = getTarget(getOperation());
-  if (failed(target))
-    return failure();
-  if (target->kind == TargetKind::CUDA)
+  if (what != "state" && budget == 0)
     return error() << "is '" << what
-                   << "', which a program for a GPU cannot do yet, expected "
-                      "off; --moments=8bit makes optimizer state smaller";
+                   << "', which moves what a budget needs, expected "
+                      "memory-budget=SIZE or offload=state";
+  if (what == "activations" && getOperation()->hasAttr(dist::stageAttr))
+    return error() << "is 'activations', which stages of a pipeline keep, "
+                      "expected auto, state or off";
   return success();
 }
 
@@ -305,8 +374,12 @@ void OffloadState::runOnOperation() {
     return;
   if (failed(check()))
     return signalPassFailure();
+  if (what == "activations")
+    return;
   SmallVector<Candidate> candidates = findCandidates(getOperation());
   if (candidates.empty()) {
+    if (what == "auto")
+      return;
     getOperation().emitError("option 'offload': no state is read by the update "
                              "alone, expected an optimizer with moments, or "
                              "offload=off");

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
+#include "MovedValues.h"
 
 #include "hone/Analysis/Layout/Strides.h"
 #include "hone/Analysis/Layout/Views.h"
@@ -99,7 +100,10 @@ Value FunctionPlanner::createBuffer(OpBuilder &builder, Value value) {
     return builder.create<plan::ViewOp>(loc, type, base,
                                         place.byteOffset - baseOffset);
   }
-  plan::Purpose purpose = purposes.of(value);
+  Operation *maker = value.getDefiningOp();
+  bool isReloaded = maker && isReload(maker);
+  plan::Purpose purpose =
+      purposes.of(isReloaded ? maker->getOperand(0) : value);
   bool whole = byteSize(value.getType()) == storage.bytes;
   if (whole)
     return createRoot(builder, loc, type, storage, purpose);
@@ -163,8 +167,9 @@ void FunctionPlanner::emitEnd(OpBuilder &builder) {
   }
 }
 
-void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
+void FunctionPlanner::emit(OpBuilder &builder, int64_t base, int64_t behind) {
   temporaryBase = base;
+  hostBase = behind;
   auto function =
       builder.create<plan::FunctionOp>(func.getLoc(), func.getSymName());
   OpBuilder::InsertionGuard guard(builder);
@@ -180,7 +185,7 @@ void FunctionPlanner::emit(OpBuilder &builder, int64_t base) {
       continue;
     }
     auto group = dyn_cast<FusedOp>(op);
-    if (!group)
+    if (!group || isReload(group))
       continue;
     SmallVector<Value> inputs, outputs, own;
     for (Value input : group.getInputs())
@@ -352,7 +357,7 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
     limits.maxScanned = maxScanned;
     limits.maxPairs = maxPairs;
     std::vector<FunctionPlanner> planners;
-    int64_t temporary = 0;
+    int64_t temporary = 0, host = 0;
     for (func::FuncOp func : funcs) {
       planners.emplace_back(func, state, *target);
       if (failed(planners.back().plan(limits)))
@@ -360,7 +365,9 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
       if (report)
         planners.back().explainLimits(limits);
       temporary = std::max(temporary, planners.back().temporaryBytes());
+      host = std::max(host, planners.back().temporaryHostBytes());
     }
+    host += persistent.host;
 
     OpBuilder builder(module.getContext());
     builder.setInsertionPointToEnd(module.getBody());
@@ -368,13 +375,12 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
         module.getLoc(), builder.getStringAttr("program"),
         builder.getI64IntegerAttr(persistent.arena + temporary),
         DictionaryAttr(), /*stage=*/IntegerAttr(),
-        persistent.host ? builder.getI64IntegerAttr(persistent.host)
-                        : IntegerAttr());
+        host ? builder.getI64IntegerAttr(host) : IntegerAttr());
     builder.createBlock(&program.getBody());
     for (auto &[key, argument] : state)
       emitArgument(builder, module.getLoc(), key, argument);
     for (FunctionPlanner &planner : planners)
-      planner.emit(builder, persistent.arena);
+      planner.emit(builder, persistent.arena, persistent.host);
     program.setCategoriesAttr(categoriesOf(program));
     for (func::FuncOp func : funcs)
       func.erase();

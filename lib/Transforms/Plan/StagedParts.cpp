@@ -106,6 +106,7 @@ void FunctionPlanner::emitWait(OpBuilder &builder, size_t part,
 /// What comes before an op: the memory of the part before the last is waited
 /// for, the next part is copied up into such, and what the op reads is there.
 void FunctionPlanner::emitBefore(OpBuilder &builder, Operation *op) {
+  emitMovesBefore(builder, op);
   if (op == copiesBegin)
     emitCopies(builder, 0, plan::Direction::up);
   if (op == block.getTerminator())
@@ -124,6 +125,7 @@ void FunctionPlanner::emitBefore(OpBuilder &builder, Operation *op) {
 }
 
 void FunctionPlanner::emitAfter(OpBuilder &builder, Operation *op) {
+  emitMovesAfter(builder, op);
   if (auto found = partOf.find(op); found != partOf.end())
     emitCopies(builder, found->second, plan::Direction::down);
 }

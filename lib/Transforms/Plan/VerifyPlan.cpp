@@ -418,18 +418,23 @@ static LogicalResult verifyCategories(ProgramOp program) {
          << program.getArena() << " as the arena has";
 }
 
-/// The arenas end with the last argument or buffer.
+/// The arenas end with the last argument, buffer or copy.
 static LogicalResult verifyArena(ProgramOp program) {
   int64_t end = 0, hostEnd = 0;
   for (auto argument : program.getOps<ArgumentOp>()) {
     int64_t &last = argument.getHost() ? hostEnd : end;
     last = std::max(last, argument.getEnd());
   }
+  program.walk([&](CopyOp copy) {
+    auto type = cast<MemRefType>(copy.getBuffer().getType());
+    hostEnd = std::max(hostEnd, int64_t(copy.getOffset()) + extentBytes(type));
+  });
   int64_t host = program.getHost().value_or(0);
   if (host != int64_t(llvm::alignTo(hostEnd, alignment)))
     return program.emitOpError()
            << "has a second arena of " << host << " bytes, expected "
-           << llvm::alignTo(hostEnd, alignment) << " as its arguments use";
+           << llvm::alignTo(hostEnd, alignment)
+           << " as its arguments and copies use";
   program.walk([&](BufferOp buffer) {
     end = std::max(end, int64_t(buffer.getOffset()) +
                             extentBytes(cast<MemRefType>(buffer.getType())));

@@ -2,6 +2,8 @@
 
 #include "Checkpoints.h"
 
+#include "Transforms/Plan/MovedValues.h"
+
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/Analysis/Recompute/GroupSlices.h"
 #include "hone/Analysis/Recompute/StepStages.h"
@@ -70,7 +72,8 @@ bool hone::hasSchedule(func::FuncOp func) {
 
 void hone::dropSchedule(func::FuncOp func) {
   for (Operation &op : func.getBody().front())
-    for (StringRef name : {attr::forward, attr::backward, attr::recompute})
+    for (StringRef name :
+         {attr::forward, attr::backward, attr::recompute, awayAttr})
       op.removeAttr(name);
   func->removeAttr(attr::schedule);
 }
@@ -102,6 +105,8 @@ private:
   Value valueNow(Value original);
   void addClone(Operation *clone);
   void recompute(Value root, int stage);
+  void bringBack(Value root);
+  LogicalResult readAway(Operation &op);
   SmallVector<unsigned> recomputedWith(FusedOp group, unsigned result,
                                        int stage);
   void build(const GroupSlice &slice);
@@ -123,6 +128,7 @@ private:
   SmallVector<SmallVector<Operation *>> forward, backward; // by stage
   SmallVector<Operation *> before, after;                  // in no stage
   llvm::DenseSet<Value> dropped;    ///< storages that backward visits recompute
+  llvm::DenseSet<Value> away;       ///< those in the second arena until then
   llvm::DenseSet<Value> recomputed; ///< those that one has recomputed
   llvm::DenseSet<Operation *> moved;              ///< where they are to run
   DenseMap<Value, Value> latest;                  ///< storage -> its clone
@@ -171,6 +177,8 @@ LogicalResult Application::readAttributes() {
                                      stages.asArrayRef().end());
     for (int64_t stage : own)
       forward[stage].push_back(&op);
+    if (failed(readAway(op)))
+      return failure();
     auto again = op.getAttrOfType<DenseI64ArrayAttr>(attr::recompute);
     if (!again)
       continue;
@@ -184,6 +192,21 @@ LogicalResult Application::readAttributes() {
     }
   }
   return checkVisits();
+}
+
+LogicalResult Application::readAway(Operation &op) {
+  auto results = op.getAttrOfType<DenseI64ArrayAttr>(awayAttr);
+  if (!results)
+    return success();
+  for (int64_t result : results.asArrayRef()) {
+    if (result < 0 || result >= op.getNumResults() ||
+        !mayMove(op.getResult(result)))
+      return op.emitOpError()
+             << "has no result " << result << " that may lie "
+             << "in the second arena, as " << awayAttr << " says";
+    away.insert(op.getResult(result));
+  }
+  return success();
 }
 
 /// Each stage runs forward before the stage after it, and backward once, when
@@ -376,8 +399,19 @@ void Application::buildResult(Value root, int stage) {
   build(made);
 }
 
+/// Has a storage in the arena again, for the first backward kernel that reads
+/// it and all that follow.
+void Application::bringBack(Value root) {
+  if (!away.erase(root))
+    return;
+  FusedOp reload = createReload(builder, valueNow(root));
+  addClone(reload);
+  latest[root] = reload.getResult(0);
+}
+
 /// Makes a storage again for the backward visit of `stage`.
 void Application::recompute(Value root, int stage) {
+  bringBack(root);
   if (!isDropped(root) || !recomputed.insert(root).second)
     return;
   if (auto concat = root.getDefiningOp<ConcatOp>())

@@ -23,6 +23,10 @@ std::string printVisits(llvm::ArrayRef<ChainVisit> visits);
 mlir::FailureOr<llvm::SmallVector<ChainVisit>>
 parseVisits(llvm::StringRef text, std::string &problem);
 
+/// On a forward group: results that lie in the second arena between their
+/// maker and the first backward kernel that reads them.
+constexpr llvm::StringLiteral awayAttr = "hone.away";
+
 /// Whether the text is on the function.
 bool hasSchedule(mlir::func::FuncOp func);
 

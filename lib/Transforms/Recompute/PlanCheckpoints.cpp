@@ -38,6 +38,7 @@ namespace {
 struct Program {
   StateMap state;
   int64_t persistent = 0;
+  int64_t host = 0;   ///< of the second arena
   int64_t others = 0; ///< temporaries of functions without a backward part
   SmallVector<func::FuncOp> steps; ///< with one; several of chunks of a stage
   std::optional<pipeline::StageTurns> turns; ///< of a stage
@@ -57,6 +58,8 @@ private:
   LogicalResult tooSmall(const Program &program, int64_t least);
   void writeCurve(const Program &program, StepChain &chain,
                   const ChainPlanner &table);
+  bool hasHostRoom(const Program &program, StepChain &chain,
+                   const ChainSchedule &schedule);
   void explain(const StepChain &chain, const ChainSchedule &schedule);
 
   CheckpointSearch bounds;
@@ -75,6 +78,7 @@ LogicalResult PlanCheckpoints::read(Program &program,
       program.steps.push_back(func);
   }
   program.persistent = bytes.arena;
+  program.host = bytes.host;
   if (getOperation()->hasAttr(dist::stageAttr)) {
     FailureOr<pipeline::StageTurns> turns =
         pipeline::StageTurns::read(getOperation());
@@ -171,6 +175,14 @@ static std::string describe(Value value) {
   return text;
 }
 
+/// ", has away row 4x1024x768xf32 (12.0 MiB)"; nothing for none.
+static std::string describeAway(ArrayRef<Value> values) {
+  SmallVector<std::string> texts;
+  for (Value value : values)
+    texts.push_back(describe(value));
+  return texts.empty() ? "" : ", has away " + llvm::join(texts, ", ");
+}
+
 void PlanCheckpoints::explain(const StepChain &chain,
                               const ChainSchedule &schedule) {
   SmallVector<int> runs(chain.get().stages.size(), 0);
@@ -190,8 +202,19 @@ void PlanCheckpoints::explain(const StepChain &chain,
         << "stage " << stage << ": keeps " << formatBytes(option.cost.saved)
         << " for its backward pass, runs forward " << runs[stage]
         << (runs[stage] == 1 ? " time" : " times") << ", makes again "
-        << (again.empty() ? "nothing" : llvm::join(again, ", "));
+        << (again.empty() ? "nothing" : llvm::join(again, ", "))
+        << describeAway(chain.awayIn(stage, option));
   }
+}
+
+/// Whether the second arena has room for what a schedule has away.
+bool PlanCheckpoints::hasHostRoom(const Program &program, StepChain &chain,
+                                  const ChainSchedule &schedule) {
+  if (!moves || !hostMemory)
+    return true;
+  int64_t limit = std::numeric_limits<int64_t>::max();
+  return chain.measure(schedule, limit) >= 0 &&
+         program.host + chain.latestHostBytes() <= hostMemory;
 }
 
 LogicalResult PlanCheckpoints::chooseWithin(Program &program,
@@ -208,6 +231,14 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
     if (failed(searched))
       return failure();
     found = *searched;
+    if (found && !hasHostRoom(program, chain, found->schedule)) {
+      TargetDescription target = *getTarget(getOperation());
+      StepChain resident(chain.getFunction(), target, program.state, nullptr,
+                         bounds);
+      resident.setOthers(program.others);
+      moves = 0;
+      return chooseWithin(program, resident);
+    }
     if (!found || program.others > limit)
       return tooSmall(program, search.smallest());
   }
@@ -224,8 +255,22 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
   return success();
 }
 
+/// Keeps everything that cannot lie in the second arena.
+static ChainSchedule moveAll(const StepChain &chain) {
+  ChainSchedule schedule = keepAll(chain.get());
+  for (auto [stage, links] : llvm::enumerate(chain.get().stages))
+    for (size_t option = 0; option != links.options.size(); ++option)
+      if (chain.options(stage)[option].away.size() >
+          chain.options(stage)[schedule.option[stage]].away.size())
+        schedule.option[stage] = option;
+  return schedule;
+}
+
 /// That of `policy`, which is none of auto and none.
-static ChainSchedule scheduleOf(StringRef policy, const Chain &chain) {
+static ChainSchedule scheduleOf(StringRef policy, const StepChain &step) {
+  const Chain &chain = step.get();
+  if (policy == "away")
+    return moveAll(step);
   return policy == "full" ? recomputeAll(chain) : squareRoot(chain);
 }
 
@@ -241,7 +286,7 @@ PlanCheckpoints::chooseForChunks(Program &program,
       return failure();
   } else if (policy != "none") {
     for (auto [index, chain] : llvm::enumerate(chains))
-      if (failed(chunks.set(index, scheduleOf(policy, chain->get()))))
+      if (failed(chunks.set(index, scheduleOf(policy, *chain))))
         return failure();
   }
   if (chunks.total() > limit)
@@ -271,7 +316,8 @@ LogicalResult PlanCheckpoints::choose(Program &program,
   for (func::FuncOp step : program.steps) {
     chains.push_back(std::make_unique<StepChain>(
         step, target, program.state,
-        program.turns ? program.turns->find(step.getName()) : nullptr, bounds));
+        program.turns ? program.turns->find(step.getName()) : nullptr, bounds,
+        moves));
     if (chains.back()->keptBytes() < 0)
       return failure();
     chains.back()->setOthers(program.others);
@@ -283,7 +329,7 @@ LogicalResult PlanCheckpoints::choose(Program &program,
     return chooseWithin(program, chain);
   bool keepsAll = policy == "none";
   ChainSchedule schedule =
-      keepsAll ? keepAll(chain.get()) : scheduleOf(policy, chain.get());
+      keepsAll ? keepAll(chain.get()) : scheduleOf(policy, chain);
   int64_t bytes = keepsAll ? chain.keptBytes() : chain.measureFully(schedule);
   if (bytes < 0)
     return failure();
@@ -301,6 +347,11 @@ void PlanCheckpoints::runOnOperation() {
   if (!isCheckpointPolicy(policy)) {
     getOperation().emitError()
         << "policy is '" << policy << "', expected " << checkpointPolicyList;
+    return signalPassFailure();
+  }
+  if (policy == "away" && !moves) {
+    getOperation().emitError("policy is 'away', which moves values to the "
+                             "second arena, expected offload=activations");
     return signalPassFailure();
   }
   bool keepsAll = policy == "none" || (policy == "auto" && !report);

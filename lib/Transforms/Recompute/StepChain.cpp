@@ -2,6 +2,7 @@
 
 #include "StepChain.h"
 
+#include "Transforms/Plan/MovedValues.h"
 #include "Transforms/Plan/SplitTurns.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -11,21 +12,25 @@ using namespace hone;
 
 StepChain::StepChain(func::FuncOp func, const TargetDescription &target,
                      const StateMap &state, const pipeline::ChunkTurns *turns,
-                     CheckpointSearch &search)
+                     CheckpointSearch &search, int64_t moves)
     : func(func), state(state), turns(turns), target(target),
       cut(func, target) {
   search.merge = cut.stops();
-  SmallVector<StageGraph, 0> graphs;
   for (size_t stage = 0; stage != cut.stages().size(); ++stage)
     graphs.push_back(cut.graph(stage));
   kinds = findKinds(graphs);
-  for (auto [kind, graph] : llvm::zip_equal(kinds, graphs)) {
-    if (kind == int(kindOptions.size())) {
-      StageStops stops;
-      kindOptions.push_back(planStage(graph, search.stage, &stops));
-      search.add(stops);
-    }
-    chain.stages.push_back(chainStage(graph, kindOptions[kind]));
+  for (auto [stage, kind] : llvm::enumerate(kinds)) {
+    if (kind == int(kindOptions.size()))
+      kindOptions.push_back(
+          planOptions(graphs[stage], stage, search, turns ? 0 : moves));
+    // What the last two stages save is read too soon to go away.
+    ArrayRef<StageOption> all = kindOptions[kind];
+    chain.stages.push_back(chainStage(
+        graphs[stage], stage + 2 < kinds.size()
+                           ? all
+                           : all.take_while([](const StageOption &option) {
+                               return option.away.empty();
+                             })));
   }
   if (turns && cut.isHandedOn())
     weighTurn();
@@ -41,12 +46,51 @@ void StepChain::weighTurn() {
     option.backwardPeak += atTurn;
 }
 
+/// The options of a kind of stage, of which `stage` is the first.
+SmallVector<StageOption> StepChain::planOptions(const StageGraph &graph,
+                                                int stage,
+                                                CheckpointSearch &search,
+                                                int64_t moves) {
+  StageStops stops;
+  SmallVector<StageOption> options = planStage(graph, search.stage, &stops);
+  search.add(stops);
+  if (!moves)
+    return options;
+  return withMoves(graph, options, hostLinkOf(target), [&](int value) {
+    Value result = resultOf(stage, graph, value);
+    return graph.values[value].bytes >= moves && result && mayMove(result);
+  });
+}
+
+/// The result of a forward group that a value of a stage is; null where it is
+/// none.
+Value StepChain::resultOf(int stage, const StageGraph &graph, int value) const {
+  ArrayRef<int> units = cut.stages()[stage].units;
+  for (auto [unit, index] : llvm::zip_equal(graph.forward, units))
+    for (auto [made, result] :
+         llvm::zip_equal(unit.makes, cut.units()[index].results))
+      if (made == value)
+        return cut.units()[index].op->getResult(result);
+  return {};
+}
+
+SmallVector<Value> StepChain::awayIn(int stage,
+                                     const StageOption &option) const {
+  SmallVector<Value> values;
+  for (int value : option.away)
+    if (Value result = resultOf(stage, graphs[stage], value);
+        result && mayMove(result))
+      values.push_back(result);
+  return values;
+}
+
 std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
                                                   PackingLimits limits) {
   if (!turns) {
     FunctionPlanner planner(whole, state, target);
     if (failed(planner.plan(limits)))
       return std::nullopt;
+    hostBytes = planner.temporaryHostBytes();
     return Planned{{0, planner.temporaryBytes()}, planner.lowerBound()};
   }
   SmallVector<func::FuncOp> parts = splitTurns(whole, *turns);
@@ -74,15 +118,29 @@ std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
   return most;
 }
 
+/// Numbers of results of `op`; nothing for none.
+static void writeResults(Operation *op, StringRef name,
+                         SmallVector<int64_t> results) {
+  llvm::sort(results);
+  if (results.empty())
+    op->removeAttr(name);
+  else
+    op->setAttr(name, Builder(op->getContext()).getDenseI64ArrayAttr(results));
+}
+
 void StepChain::record(const ChainSchedule &schedule) {
   Builder builder(func.getContext());
-  DenseMap<Operation *, SmallVector<int64_t>> recomputed;
+  DenseMap<Operation *, SmallVector<int64_t>> recomputed, away;
   for (auto [stage, links] : llvm::enumerate(cut.stages())) {
     for (Operation *op : links.backward)
       op->setAttr(attr::backward, builder.getI64IntegerAttr(stage));
     for (int index : links.units)
       recomputed[cut.units()[index].op];
-    for (int unit : options(stage)[schedule.option[stage]].recomputed) {
+    const StageOption &option = options(stage)[schedule.option[stage]];
+    for (Value moved : awayIn(stage, option))
+      away[moved.getDefiningOp()].push_back(
+          cast<OpResult>(moved).getResultNumber());
+    for (int unit : option.recomputed) {
       const ForwardUnit &again = cut.units()[links.units[unit]];
       llvm::append_range(recomputed[again.op], again.results);
     }
@@ -92,11 +150,8 @@ void StepChain::record(const ChainSchedule &schedule) {
     for (unsigned result = 0; result != op->getNumResults(); ++result)
       stages.push_back(cut.stageOf(op, result));
     op->setAttr(attr::forward, builder.getDenseI64ArrayAttr(stages));
-    llvm::sort(results);
-    if (results.empty())
-      op->removeAttr(attr::recompute);
-    else
-      op->setAttr(attr::recompute, builder.getDenseI64ArrayAttr(results));
+    writeResults(op, attr::recompute, results);
+    writeResults(op, awayAttr, away.lookup(op));
   }
   func->setAttr(attr::schedule,
                 builder.getStringAttr(printVisits(schedule.visits)));

@@ -7,6 +7,7 @@
 #include "Transforms/Plan/FunctionPlanner.h"
 
 #include "hone/Analysis/Pipeline/StageSchedule.h"
+#include "hone/Analysis/Recompute/StageMoves.h"
 #include "hone/Analysis/Recompute/StepStages.h"
 
 namespace hone {
@@ -22,10 +23,11 @@ public:
 
   /// Notes in `search` what met its bounds. Of a chunk of a pipeline, with
   /// `turns`, there are the windows that hone-split-turns will give it, and the
-  /// temporaries of the part that needs most.
+  /// temporaries of the part that needs most. With `moves`, values of so many
+  /// bytes may lie in the second arena; none of a chunk of a pipeline.
   StepChain(mlir::func::FuncOp func, const TargetDescription &target,
             const StateMap &state, const pipeline::ChunkTurns *turns,
-            CheckpointSearch &search);
+            CheckpointSearch &search, int64_t moves = 0);
 
   const Chain &get() const { return chain; }
   bool isOfStage() const { return turns; }
@@ -37,6 +39,12 @@ public:
   llvm::ArrayRef<StageOption> options(int stage) const {
     return kindOptions[kinds[stage]];
   }
+  /// The results of forward groups that an option of a stage has away.
+  llvm::SmallVector<mlir::Value> awayIn(int stage,
+                                        const StageOption &option) const;
+  /// Bytes of the second arena that the latest schedule that was measured takes
+  /// beside state.
+  int64_t latestHostBytes() const { return hostBytes; }
   /// Writes a schedule to the function, in place of another.
   void record(const ChainSchedule &schedule);
   /// The windows and the temporaries of the function under a schedule, or of
@@ -65,6 +73,10 @@ private:
     return bytes.windows + std::max(bytes.temporaries, others);
   }
   void weighTurn();
+  llvm::SmallVector<StageOption> planOptions(const StageGraph &graph, int stage,
+                                             CheckpointSearch &search,
+                                             int64_t moves);
+  mlir::Value resultOf(int stage, const StageGraph &graph, int value) const;
   mlir::OwningOpRef<mlir::func::FuncOp> apply(const ChainSchedule &schedule);
   /// That of `func` or of a copy; nothing after an error.
   std::optional<Planned> plan(mlir::func::FuncOp func, PackingLimits limits);
@@ -75,11 +87,13 @@ private:
   const TargetDescription &target;
   StepStages cut;
   Chain chain;
+  llvm::SmallVector<StageGraph, 0> graphs; ///< by stage
   llvm::SmallVector<int> kinds;
   llvm::SmallVector<llvm::SmallVector<StageOption>, 0> kindOptions;
   std::optional<Bytes> kept;
   Bytes latest;
   int64_t atTurn = 0;
+  int64_t hostBytes = 0;
   int64_t others = 0;
 };
 

@@ -20,6 +20,9 @@ struct CopyCost {
   }
 };
 
+/// What a launch takes.
+double secondsOfLaunch(plan::LaunchOp launch, const TargetDescription &target);
+
 /// That of one run of `function`: launches take what KernelCost says, copies of
 /// one direction run in their order, each direction beside the other and beside
 /// launches.

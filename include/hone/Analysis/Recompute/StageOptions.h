@@ -86,6 +86,7 @@ struct StageRecomputation {
 
 struct StageOption : StageRecomputation {
   llvm::SmallVector<int, 4> saved; ///< Inner values, increasing
+  llvm::SmallVector<int, 4> away;  ///< those in a second arena (StageMoves.h)
   ChainOption cost;
 };
 

@@ -19,9 +19,10 @@ namespace hone {
 constexpr llvm::StringLiteral smallestBudgetAttr = "hone.smallest_budget";
 
 constexpr llvm::StringLiteral checkpointPolicies[] = {"auto", "none", "full",
-                                                      "sqrt"};
+                                                      "sqrt", "away"};
 /// The same, for messages.
-constexpr llvm::StringLiteral checkpointPolicyList = "auto, none, full or sqrt";
+constexpr llvm::StringLiteral checkpointPolicyList =
+    "auto, none, full, sqrt or away";
 
 inline bool isCheckpointPolicy(llvm::StringRef name) {
   return llvm::is_contained(checkpointPolicies, name);

@@ -1,5 +1,7 @@
 // What the update does not read alone stays in the arena; where nothing is left, that is an error.
 // RUN: hone-opt %s --hone-offload-state="what=state" --split-input-file --verify-diagnostics
+// RUN: not hone-opt %s --hone-offload-state="what=activations budget=64" --split-input-file 2>&1 | FileCheck %s
+// CHECK: option 'offload' is 'activations', which stages of a pipeline keep, expected auto, state or off
 
 // expected-error@+1 {{option 'offload': no state is read by the update alone, expected an optimizer with moments, or offload=off}}
 module {
@@ -15,13 +17,5 @@ module {
 
 // -----
 
-// expected-error@+1 {{option 'offload' is 'state', which a program for a GPU cannot do yet, expected off; --moments=8bit makes optimizer state smaller}}
-module attributes {hone.target = "cuda sm_90"} {
-  func.func @step(%m: tensor<64xf32> {hone.kind = "opt", hone.fqn = "m"}) -> (tensor<64xf32> {hone.kind = "opt", hone.fqn = "m", hone.donates = 0 : i64}) {
-    %0 = hone.fused map (%a = %m : tensor<64xf32>) -> tensor<64xf32> {
-      %r = hone.neg %a : tensor<64xf32>
-      hone.yield %r : tensor<64xf32>
-    }
-    return %0 : tensor<64xf32>
-  }
-}
+// expected-error@+1 {{option 'offload': no state is read by the update alone, expected an optimizer with moments, or offload=off}}
+module attributes {dist.stage = 0 : i64} {}

@@ -12,7 +12,7 @@
 // RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=state chunk=-1" 2>&1 | FileCheck %s --check-prefix=CHUNK
 // RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=state host-memory=700" 2>&1 | FileCheck %s --check-prefix=HOST
 
-// WORD: option 'offload' is 'weights', expected auto, state or off
+// WORD: option 'offload' is 'weights', expected auto, state, activations or off
 // BUDGET: option 'offload' is 'auto', which moves what a budget needs, expected memory-budget=SIZE or offload=state
 // CHUNK: option 'offload' moves -1 bytes at a time (offload-chunk), expected at least 1
 // HOST: the second arena needs {{.*}} (1024 bytes), expected at most host-memory of {{.*}}700

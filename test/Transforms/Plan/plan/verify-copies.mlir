@@ -138,7 +138,7 @@ plan.program @never_awaited arena 256 host 256 {
 
 // -----
 
-// expected-error@+1 {{has a second arena of 512 bytes, expected 256 as its arguments use}}
+// expected-error@+1 {{has a second arena of 512 bytes, expected 256 as its arguments and copies use}}
 plan.program @size arena 256 host 512 {
   plan.argument "m" kind "opt" host at 0 : tensor<64xf32>
   plan.function @step {

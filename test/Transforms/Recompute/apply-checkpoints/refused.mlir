@@ -103,3 +103,20 @@ func.func @order(%x: tensor<8xf32>) -> tensor<8xf32> attributes {hone.schedule =
   }
   return %b : tensor<8xf32>
 }
+
+// -----
+
+func.func @away_of_a_part(%x: tensor<4x8xf32>) -> tensor<8x8xf32> attributes {hone.schedule = "f0 b0"} {
+  // expected-error @+1 {{has no result 0 that may lie in the second arena, as hone.away says}}
+  %part = hone.fused map (%0 = %x : tensor<4x8xf32>) -> tensor<4x8xf32>
+      attributes {hone.forward = array<i64: 0>, hone.away = array<i64: 0>} {
+    %1 = hone.exp %0 : tensor<4x8xf32>
+    hone.yield %1 : tensor<4x8xf32>
+  }
+  %other = hone.fused map (%0 = %x : tensor<4x8xf32>) -> tensor<4x8xf32> attributes {hone.forward = array<i64: 0>} {
+    %1 = hone.neg %0 : tensor<4x8xf32>
+    hone.yield %1 : tensor<4x8xf32>
+  }
+  %all = hone.concat %part, %other dim 0 {hone.forward = array<i64: 0>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  return %all : tensor<8x8xf32>
+}
