@@ -41,6 +41,8 @@ BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
 RANKS_MEET = ("honert-tests",)
 OFFLOAD, STAGED = ("e2e/offload.test",), "lib/Transforms/Plan/StagedParts.cpp"
 FILE_ARENA = "runtime/lib/exec/cpu/FileArena.cpp"
+HOST_ARENA, OFFLOAD_GPU = "runtime/lib/exec/cuda/core/HostArena.cpp", ("e2e/emulated-offload.test",)
+MOVED = "lib/Transforms/Plan/MovedValues.cpp"
 UNFUSED_TESTS = ("Transforms/Fuse/decompose-attention", "fuzz/decompose-attention.test")
 FP8, SCALES = "runtime/lib/base/Fp8.h", "runtime/lib/base/ScaleLayout.h"
 CODES = ("honert-tests", "Interpreter/quantize-torch.test")
@@ -542,6 +544,20 @@ BUGS = [
         ("Transforms/Plan/offload-state",)),
     Bug("offload-part-not-copied-back", FILE_ARENA, "queues[static_cast<int64_t>(copy.direction)]->push(copy);",
         "if (copy.token != 3)\n    queues[static_cast<int64_t>(copy.direction)]->push(copy);", OFFLOAD),
+    Bug("offload-gpu-copies-early", HOST_ARENA, "HONERT_TRY(line.ready.record());",
+        "if (copy.token < 2)\n    HONERT_TRY(line.ready.record());", OFFLOAD_GPU),
+    Bug("offload-gpu-not-awaited", HOST_ARENA, "return done.at(wait.token).holdBack(device.stream());",
+        "return wait.token % 2 ? done.at(wait.token).holdBack(device.stream()) : Status();", OFFLOAD_GPU),
+    Bug("offload-gpu-piece-twice", HOST_ARENA, "memory + host, near, bytes", "memory + copy.hostOffset, near, bytes",
+        ("honert-cuda-tests",)),
+    Bug("moves-ranges-coincide", MOVED, "move.hostOffset = offset;", "move.hostOffset = offset * 0;",
+        ("e2e/offload-activations.test",)),
+    Bug("moves-memory-reused-early", "lib/Transforms/Plan/FunctionPlanner.cpp", "lastRead[move.value()] = move.downEnd;",
+        "lastRead[move.value()] = position[move.value().getDefiningOp()];", ("Transforms/Plan/plan/moved-value.mlir",)),
+    Bug("moves-copy-up-late", MOVED, "next = std::min(begins[deadline], next) -", "next = std::min(begins[deadline], next) - 0 *",
+        ("Transforms/Plan/plan/moved-value.mlir",)),
+    Bug("moves-read-before-reload", "lib/Transforms/Recompute/ApplyCheckpoints.cpp", "latest[root] = reload.getResult(0);",
+        "(void)reload;", ("Transforms/Recompute/apply-checkpoints/away.mlir",)),
     Bug("offload-state-not-saved", "runtime/lib/io/checkpoint/State.cpp",
         "if (argument.isState())\n        tensors", "if (argument.isState() && !argument.isOnHost)\n        tensors", OFFLOAD),
 ]
