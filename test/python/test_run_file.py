@@ -124,7 +124,12 @@ WRONG = {
     "[train]\nsteps = true": "train.steps: is true, expected a string, a number or a list of them",
     "[train]\nsteps = 2026-11-26": 'train.steps: is "2026-11-26", expected a string, a number or a list of them',
     "[compile]\nweights = 'yes'": 'compile.weights: is "yes", expected true or false',
-    "[compile\n": "Expected ']' at the end of a table declaration",
+    "[train]\nlr = 'fast'": 'train.lr: is "fast", expected a number, as lr = 1e-3',
+    "[train]\nsteps = 'many'": 'train.steps: is "many", expected a number, as steps = 100',
+    "[train]\ncomm-timeout = 'long'": 'train.comm-timeout: is "long", expected a number, as comm-timeout = 600',
+    "[compile]\nmemory-budget = 'small'": 'compile.memory-budget: is "small", expected a size, as memory-budget = "1.5GiB"',
+    "[compile]\nmicro-batches = 'few'": 'compile.micro-batches: is "few", expected a number, as micro-batches = 4',
+    "[log]\nevery = 'often'": 'log.every: is "often", expected a number, as every = 100',
 }
 
 
@@ -132,14 +137,51 @@ WRONG = {
 def test_wrong_files(text: str) -> None:
     with pytest.raises(HoneError) as error:
         RunFile(text, "run.toml")
-    assert str(error.value).startswith(f"run.toml: {WRONG[text]}") and "\n" not in str(error.value)
+    assert str(error.value) == f"run.toml: {WRONG[text]}"
+
+
+@pytest.mark.parametrize("line", ("steps = '2epochs'", "tokens = '1.5B'", "lr = '1e-3'", "lr = -1", "clip = inf"))
+def test_numbers_in_words_of_their_own(line: str) -> None:
+    RunFile(f"[train]\n{line}", "run.toml")
+
+
+WRONG_TOML = {
+    "[train]\nsteps = 3\n[data]\n[train]\nlr = 1": "4: the section train is given twice; write all its keys below one [train]",
+    "train = { steps = 3 }\n[train]\nlr = 1": "2: the section train is given twice; write all its keys below one [train]",
+    "[train]\nsteps = 3\nsteps = 4": "3: steps is given twice; delete one of them",
+    "model = 'm.py:f'\nmodel = 'n.py:f'": "2: model is given twice; delete one of them",
+    "[train]\nlr = fast # yes": '2: lr is fast, expected a number, true, false or text in quotes, as lr = "fast"',
+    "[train]\nlr =": '2: lr is empty, expected a number, true, false or text in quotes, as lr = ""',
+    "[compile\n": "1: Expected ']' at the end of a table declaration",
+    "In the beginning": "1: Expected '=' after a key in a key/value pair",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_TOML)
+def test_wrong_toml(text: str) -> None:
+    with pytest.raises(HoneError) as error:
+        RunFile(text, "run.toml")
+    assert str(error.value) == f"run.toml:{WRONG_TOML[text]}"
+
+
+def test_errors_of_tools_name_the_key() -> None:
+    file = RunFile(TEXT + "[log]\nevery = 5\n", "run.toml")
+    assert in_words(file, "--lr: '-1', expected 1", "compile") == "run.toml: compile.lr: '-1', expected 1"
+    assert in_words(file, "--lr: '-1', expected 1", "train", "log") == "run.toml: train.lr: '-1', expected 1"
+    assert in_words(file, "--log-every: '0', expected 1", "train", "log") == "run.toml: log.every: '0', expected 1"
+    assert in_words(file, "--warmup: given", "train", "log") == "--warmup: given"
+    assert in_words(file, "model.py:3: no", "train") == "model.py:3: no"
+
+
+def in_words(file: RunFile, text: str, *sections: str) -> str:
+    return str(file.in_its_words(HoneError(text), *sections))
 
 
 def test_files_that_cannot_be_read(tmp_path) -> None:
     with pytest.raises(HoneError, match="no.toml: No such file or directory; hone new gpt writes one, with a model"):
         read_run_file(tmp_path / "no.toml")
     (tmp_path / "text.txt").write_text("In the beginning")
-    with pytest.raises(HoneError, match="text.txt: .*; expected a run file .TOML., as hone new writes one"):
+    with pytest.raises(HoneError, match="text.txt:1: .*; expected a run file .TOML., as hone new writes one"):
         read_run_file(tmp_path / "text.txt")
     (tmp_path / "empty.toml").write_text("")
     with pytest.raises(HoneError, match='has no key model, expected model = "FILE.py:FUNCTION"'):

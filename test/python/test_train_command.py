@@ -200,7 +200,7 @@ def test_ends_of_documents_that_are_refused(ready) -> None:
     error = ready.refusal("train", "run.toml", "documents=61")
     assert "the end of documents is id 61, expected an id of the tokens, from 0 to 60" in error
     error = ready.refusal("train", "run.toml", "documents=-1")
-    assert "--documents: is '-1', expected an id, an integer from 0 to 2147483647" in error
+    assert "run.toml: compile.documents: is '-1', expected an id, an integer from 0 to 2147483647" in error
 
 
 def test_refusals(ready) -> None:
@@ -212,9 +212,9 @@ def test_refusals(ready) -> None:
     error = ready.refusal("train", "run.toml", "batch=2x16")
     assert error == f"{PACKAGE}: is a package, --batch is for a model that is exported"
     error = ready.refusal("train", "run.toml", "compile.precision=fp4")
-    assert error.startswith("--precision: is 'fp4', expected fp32,")
+    assert error.startswith("run.toml: compile.precision: is 'fp4', expected fp32,")
     # What the program refuses leaves a folder in which a corrected run can start.
-    assert "--steps: 'many', expected a whole number" in ready.refusal("train", "run.toml", "steps=many", code=2)
+    assert ready.refusal("train", "run.toml", "lr=-1") == "run.toml: train.lr: '-1', expected a number >= 0"
     ready("train", "run.toml", "steps=1")
     assert ready.refusal("train", "run.toml") == (
         "runs/run: holds a run; hone train --resume runs/run goes on, name=OTHER starts another one"

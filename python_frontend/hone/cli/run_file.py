@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Mapping
@@ -24,6 +25,7 @@ from typing import Any, Mapping
 from ..errors import HoneError
 from .command import suggestion
 from .export import option_words
+from .toml_text import read_toml
 from .tools import Option, honec_options, program_flags
 
 TOP = ("model", "name", "init", "launch")
@@ -50,6 +52,18 @@ _NOT_RUNS = (
     "dump-schedule",
 )
 
+# What a key takes, by what stands for its value in the help: a pattern of text, its description, an example. Flags of
+# whole numbers know suffixes besides, as 2epochs and 1.5B.
+_NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|inf"
+_TAKES = {
+    "X": (_NUMBER, "a number", "1e-3"),
+    "P": (_NUMBER, "a number", "0.9"),
+    "N": (r"[-+]?\d.*", "a number", "100"),
+    "K": (r"[-+]?\d.*", "a number", "4"),
+    "SECONDS": (_NUMBER, "a number", "600"),
+    "SIZE": (r"\d.*", "a size", '"1.5GiB"'),
+}
+
 Values = dict[str, Any]
 
 
@@ -59,11 +73,7 @@ class RunFile:
     def __init__(self, text: str, path: str) -> None:
         self.path = path
         self.flags = program_flags()
-        try:
-            read = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            hint = "" if path.endswith(".toml") else "; expected a run file (TOML), as hone new writes one"
-            raise HoneError(f"{path}: {error}{hint}") from None
+        read = read_toml(text, path)
         self.sections: dict[str, Values] = {name: {} for name in ("", *SECTIONS)}
         for key, value in read.items():
             if key in SECTIONS and isinstance(value, dict):
@@ -139,6 +149,10 @@ class RunFile:
         elif not is_plain or any(isinstance(item, bool) for item in items):
             shown = json.dumps(value, default=str)
             raise HoneError(f"{where}: is {shown}, expected a string, a number or a list of them")
+        elif kind is not None and kind.value in _TAKES:
+            pattern, takes, example = _TAKES[kind.value]
+            if wrong := [item for item in items if not re.fullmatch(pattern, str(item))]:
+                raise HoneError(f"{where}: is {json.dumps(wrong[0])}, expected {takes}, as {key} = {example}")
 
     def _known(self, section: str) -> Mapping[str, Option | None]:
         """The keys of a section, with the option behind each, if there is one."""
@@ -165,6 +179,15 @@ class RunFile:
         functions = self.get("compile", "with", [])
         named = functions if isinstance(functions, list) else functions.split(",")
         return "generate" in named or self.has_flag("sample-every")
+
+    def in_its_words(self, error: HoneError, *sections: str) -> HoneError:
+        """An error of honec or of the program about an option, as one about the key of these sections that gave it."""
+        match = re.match(r"--([\w-]+): ", str(error))
+        for section in sections if match else ():
+            for key in (match[1], match[1].removeprefix("log-")):
+                if key in self.sections[section]:
+                    return HoneError(f"{self.path}: {section}.{key}: {str(error)[match.end() :]}")
+        return error
 
     def has_flag(self, name: str) -> bool:
         """Whether the file sets a flag of the program."""

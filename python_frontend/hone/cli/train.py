@@ -53,14 +53,26 @@ def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]
     start = _start(file)
     _find_end_of_documents(file)
     words, facts, program = _compiled(arguments, file)
+    words = [*words, *start, f"--checkpoint-dir={run.checkpoints}"]
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
+        command = _launch(file, run, words)
+        _check(arguments, program.path, file, run, words)
         (run.folder / "run.toml").write_text(file.text(), encoding="utf-8")
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     except OSError as error:
         raise HoneError(f"{error.filename}: {error.strerror}") from None
     _install(program, run)
-    return _launch(file, run, [*words, *start, f"--checkpoint-dir={run.checkpoints}"])
+    return command
+
+
+def _check(arguments: argparse.Namespace, program: Path, file: RunFile, run: Run, words: Sequence[str]) -> None:
+    """The program's own check of its flags and files, before the run's folder is changed."""
+    if "check" in program_flags(program):  # one of an earlier version refuses later
+        try:
+            run_tool(arguments, [program.resolve(), "--check", *_flags(file, run, words)], quiet=True)
+        except HoneError as error:
+            raise file.in_its_words(error, "data", "train", "log") from None
 
 
 def _install(program: Program, run: Run) -> None:
@@ -97,13 +109,11 @@ def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> l
     words = [*words, f"--resume={run.checkpoints}"]
     command = _launch(file, run, words)
     # Before the run's folder is changed: the program knows what its checkpoints hold.
-    checked = (program.path if program else run.program).resolve()
-    if "check" in program_flags(checked):  # one of an earlier version refuses later
-        try:
-            run_tool(arguments, [checked, "--check", *_flags(file, run, words)], quiet=True)
-        except HoneError as error:
-            hint = f"; hone train RUN.toml name=OTHER init={run.folder} starts another run from its weights"
-            raise HoneError(f"{error}{hint if program else ''}") from None
+    try:
+        _check(arguments, program.path if program else run.program, file, run, words)
+    except HoneError as error:
+        hint = f"; hone train RUN.toml name=OTHER init={run.folder} starts another run from its weights"
+        raise HoneError(f"{error}{hint if program else ''}") from None
     if program:
         _install(program, run)
         run.data.write_text(json.dumps(facts, indent=1), encoding="utf-8")
@@ -141,7 +151,10 @@ def _compiled(arguments: argparse.Namespace, file: RunFile) -> tuple[list[str], 
         "package": str(package.resolve()),
         "tokens": str(Path(data.files[0]).parent.resolve()) if data and data.facts else None,
     }
-    return words, facts, find_program(arguments, package, file.honec_words())
+    try:
+        return words, facts, find_program(arguments, package, file.honec_words())
+    except HoneError as error:
+        raise file.in_its_words(error, "compile") from None
 
 
 def _find_end_of_documents(file: RunFile) -> None:
