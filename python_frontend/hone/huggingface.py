@@ -11,9 +11,11 @@ import contextlib
 import inspect
 import sys
 import types
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
+
+from .errors import HoneError
 
 _NAME = "hone"
 
@@ -181,6 +183,48 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
+def _of_masking_utils(name: str) -> Callable:
+    import transformers
+
+    if function := getattr(transformers.masking_utils, name, None):
+        return function
+    raise HoneError(
+        f"transformers {transformers.__version__}: has no masking_utils.{name}, expected a version that Hone knows; "
+        "pip install 'transformers>=5.23,<5.25' gets one"
+    )
+
+
+def _marking_documents() -> dict[str, Callable]:
+    """Functions of transformers that make masks, with a mark `packed` on the mask "causal, and of the same document":
+    the documents. Versions compose it in different places, of the same parts."""
+    documents_of = _of_masking_utils("packed_sequence_mask_function")
+    remap = _of_masking_utils("remap_positions_for_packed_sequence")
+    all_of = _of_masking_utils("and_masks")
+
+    def same_document(documents):
+        mask = documents_of(documents)
+        mask.documents = documents
+        return mask
+
+    def remapped(mask_function, position_ids):
+        mask = remap(mask_function, position_ids)
+        mask.is_remapped = True
+        return mask
+
+    def and_masks(*masks):
+        mask = all_of(*masks)
+        documents = [each.documents for each in masks if hasattr(each, "documents")]
+        if len(masks) == 2 and documents and any(hasattr(each, "is_remapped") for each in masks):
+            mask.packed = documents[0]
+        return mask
+
+    return {
+        "packed_sequence_mask_function": same_document,
+        "remap_positions_for_packed_sequence": remapped,
+        "and_masks": and_masks,
+    }
+
+
 @contextlib.contextmanager
 def single_attention(model: torch.nn.Module) -> Iterator[None]:
     """While open, the Hugging Face modules in `model` attend through `_attention`; afterwards they are as before."""
@@ -205,17 +249,10 @@ def single_attention(model: torch.nn.Module) -> Iterator[None]:
         nonlocal positions_given
         positions_given |= kwargs.get("position_ids") is not None
 
-    packed = masking_utils.find_packed_sequence_indices
+    packed = _of_masking_utils("find_packed_sequence_indices")
 
     def packed_if_positions_given(position_ids):
         return packed(position_ids) if positions_given else None
-
-    compatible = masking_utils.packed_sequence_compatibility_function
-
-    def with_documents(mask_function, position_ids, documents):
-        both = compatible(mask_function, position_ids, documents)
-        both.packed = documents
-        return both
 
     with contextlib.ExitStack() as stack:
         for module in outermost:
@@ -226,8 +263,8 @@ def single_attention(model: torch.nn.Module) -> Iterator[None]:
             stack.callback(setattr, config, "use_cache", getattr(config, "use_cache", None))
             config.use_cache = False
             stack.callback(module.register_forward_pre_hook(note_positions, with_kwargs=True).remove)
-        stack.callback(setattr, masking_utils, "find_packed_sequence_indices", packed)
-        masking_utils.find_packed_sequence_indices = packed_if_positions_given
-        stack.callback(setattr, masking_utils, "packed_sequence_compatibility_function", compatible)
-        masking_utils.packed_sequence_compatibility_function = with_documents
+        replaced = {"find_packed_sequence_indices": packed_if_positions_given, **_marking_documents()}
+        for name, function in replaced.items():
+            stack.callback(setattr, masking_utils, name, getattr(masking_utils, name))
+            setattr(masking_utils, name, function)
         yield

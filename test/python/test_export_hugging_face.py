@@ -16,6 +16,7 @@ from evaluate import evaluate  # noqa: E402
 from hone import api  # noqa: E402
 from hone.capture import capture  # noqa: E402
 from hone.emit import emit  # noqa: E402
+from hone.errors import HoneError  # noqa: E402
 from test_aten import check  # noqa: E402
 
 
@@ -143,6 +144,15 @@ def test_hugging_face_positions_that_restart_are_documents(tmp_path, verified) -
     found = evaluate(graph, values | {"ids": ids, "positions": positions})
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)
     assert abs(found - packed(model, ids, torch.arange(5).expand(2, 5))) > 1e-4
+
+
+def test_a_transformers_that_makes_masks_otherwise_is_named(tmp_path, monkeypatch) -> None:
+    import transformers
+
+    monkeypatch.delattr(transformers.masking_utils, "and_masks")
+    said = rf"transformers {transformers.__version__}: has no masking_utils.and_masks, expected .*; pip install 'tran"
+    with pytest.raises(HoneError, match=said):
+        capture(hugging_face_llama(), lambda model, ids: model(input_ids=ids).logits.sum(), (IDS,))
 
 
 def test_hugging_face_padding_mask_reaches_attention(tmp_path, verified) -> None:
