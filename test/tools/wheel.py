@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,7 +13,9 @@ from pathlib import Path
 wheel, source, build, folder = (Path(word).resolve() for word in sys.argv[1:])
 frontend, toolchain = source / "python_frontend", "hone/toolchain"
 PROGRAMS = ("hone-plan-attention", "hone-tools", "honec", "hone-lsp-server", "hone-opt", "hone-run")
-SHARED = ("libdnnl.so.2", "libdnnl.LICENSE", "libdnnl.THIRD-PARTY-PROGRAMS", "libgomp.so.1", "libgomp.NOTICE")
+LIBRARIES = ("libdnnl.so.2", "libgcc_s.so.1", "libgomp.so.1", "libstdc++.so.6")
+SHARED = (*LIBRARIES, "libdnnl.LICENSE", "libdnnl.THIRD-PARTY-PROGRAMS", "gcc.NOTICE")
+GLIBC = ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")
 
 
 def plugin_files() -> set[str]:
@@ -60,6 +63,22 @@ def run(*command: object, **environment: str) -> str:
     return done.stdout
 
 
+def run_with_glibc_alone(program: Path, shared: Path) -> None:
+    """In a root that holds the program, what the wheel brings beside it, data, and glibc."""
+    root, loader = folder / "root", Path("/lib64/ld-linux-x86-64.so.2").resolve()
+    for name in (Path("/lib64/ld-linux-x86-64.so.2"), *(loader.parent / name for name in GLIBC)):
+        copied = root / name.relative_to("/")
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(name, copied)
+    (root / "run").mkdir()
+    for path in (program, folder / "data.bin", *(shared / name for name in LIBRARIES)):
+        shutil.copy(path, root / "run")
+    (root / "proc").mkdir()  # by it a program finds its own folder
+    enter = [shutil.which("unshare"), "-r", "-p", "-f", f"--mount-proc={root}/proc", shutil.which("chroot"), root]
+    words = [f"/run/{program.name}", "--data", "/run/data.bin", "--fresh", "--steps", 2, "--threads", 2, "--quiet"]
+    print(run(*enter, *words).partition(" in ")[0])
+
+
 def losses(program: Path, **environment: str) -> list[float]:
     log = folder / "log.jsonl"
     log.unlink(missing_ok=True)
@@ -87,3 +106,4 @@ there, here = losses(folder / "train"), losses(folder / "train-here", LD_LIBRARY
 if there != here or len(there) != 3:
     sys.exit(f"losses: {there}, expected {here}")
 print("losses: those of this build")
+run_with_glibc_alone(folder / "train", shared)

@@ -88,8 +88,7 @@ def check_cpu() -> Finding:
 
 
 def check_onednn() -> Finding:
-    _open("libgomp.so.1")  # as programs do: oneDNN's own search need not find it
-    library = _open("libdnnl.so.2")
+    library = _open_onednn()
     if library is None:
         return Finding("oneDNN", False, "no libdnnl.so.2", "apt install libdnnl2, or pip install hone's wheel")
 
@@ -185,6 +184,16 @@ def _open(name: str) -> ctypes.CDLL | None:
         except OSError:
             continue
     return None
+
+
+def _open_onednn() -> ctypes.CDLL | None:
+    """As programs do: oneDNN's own search need not find what it needs."""
+    _open("libgomp.so.1")
+    if library := _open("libdnnl.so.2"):
+        return library
+    for name in ("libgcc_s.so.1", "libstdc++.so.6"):
+        _open(name)
+    return _open("libdnnl.so.2")
 
 
 def _bundled(name: str) -> list[Path]:

@@ -8,10 +8,20 @@ using namespace honert;
 
 constexpr const char *libraryName = "libdnnl.so.2";
 
+/// oneDNN needs a C++ library, which a machine without a package manager may
+/// lack. Its own search does not find one beside this program, ours does.
+static void *openLibrary() {
+  if (void *library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL))
+    return library;
+  for (const char *needed : {"libgcc_s.so.1", "libstdc++.so.6"})
+    (void)dlopen(needed, RTLD_NOW | RTLD_LOCAL);
+  return dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
+}
+
 Status DnnlFunctions::open() {
   if (handle)
     return Status();
-  void *library = dlopen(libraryName, RTLD_NOW | RTLD_LOCAL);
+  void *library = openLibrary();
   if (!library)
     return Status::error(
         format("%s: cannot be opened (%s); matrix products "
