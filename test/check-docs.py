@@ -2,8 +2,8 @@
 """Checks that what the documentation names exists: check-docs.py SOURCE_DIR BUILD_BIN [PAGE...].
 
 Paths, names of files, passes (hone-raise), ops and attributes (hone.abs), and command-line options, each against where
-it is defined: the tree, the help of the tools, the generated reference, string literals of the sources. Without PAGE:
-README.md, docs/ and the READMEs of parts. Prints PAGE:LINE: what is wrong; exit 1 if there is something.
+it is defined: the tree, the help of the tools, the generated reference, string literals of the sources. Lines of prose
+have at most 120 characters. Without PAGE: README.md, CHANGELOG.md, docs/ and the READMEs of parts. Prints PAGE:LINE: what is wrong; exit 1 if there is something.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 
 SOURCE = Path(sys.argv[1])
 BIN = Path(sys.argv[2])
-PAGES = ("README.md", "docs/*.md", "docs/tutorials/*.md", "docs/rationale/*.md", "docs/benchmarks/*.md", "runtime/README.md",
-         "python_frontend/README.md")
+PAGES = ("README.md", "CHANGELOG.md", "docs/*.md", "docs/tutorials/*.md", "docs/rationale/*.md", "docs/benchmarks/*.md",
+         "runtime/README.md", "python_frontend/README.md")
+WIDTH = 120
 
 ROOMS = "cmake|docs|include|lib|python_frontend|runtime|test|tools"
 PATH = re.compile(rf"(?<![\w/.<%$-])((?:\.\./)?(?:{ROOMS})/[\w./*{{}},+-]*[\w*}}/])(?![\w<])")
@@ -246,6 +247,8 @@ def check(page: Path) -> list[str]:
             for span in re.findall(r"`([^`]+)`", line):
                 wrong += wrong_options(span)
             wrong += unknown_options(re.sub(r"`[^`]+`", "", line))
+            if len(line) > WIDTH and not line.startswith("|"):
+                wrong.append(f"{len(line)} characters, expected at most {WIDTH}")
         place = page.relative_to(SOURCE) if page.is_relative_to(SOURCE) else page
         found += [f"{place}:{number}: {what}" for what in wrong]
     return found

@@ -30,9 +30,9 @@ test/models/run.py --kind losses --only dpo       # a few of them (HONE_MODELS=1
 
 The results:
 
-- **equal**: all ten losses within 1e-5 of PyTorch's, relative to them, gradient norms within 1e-4, and each weight after
-  ten steps within 1 % of what they moved it by. The loss changed by at least a hundred times as much over the ten steps,
-  so a wrong gradient would show (`test/models/trial.py`).
+- **equal**: all ten losses within 1e-5 of PyTorch's, relative to them, gradient norms within 1e-4, and each weight
+  after ten steps within 1 % of what they moved it by. The loss changed by at least a hundred times as much over the ten
+  steps, so a wrong gradient would show (`test/models/trial.py`).
 - **differs**: it trains, to other numbers. A bug.
 - **untested**: its loss changes too little to tell.
 - **refused at export**, **refused by honec**: one line says why, and nothing is made.
