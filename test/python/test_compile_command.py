@@ -76,7 +76,7 @@ def test_options_of_honec(ready) -> None:
     ready("compile", package, "--emit", "plan", "-o", "plan.mlir")
     assert "plan.program" in (ready.folder / "plan.mlir").read_text()
     assert ready.json("compile", package, "--precision=bf16") == {"program": "train", "package": package}
-    ready("compile", package, "--mesh=pp=2", "-o", "stages")  # without a report, which has one program
+    ready("compile", package, "--mesh=pp=2", "-o", "stages")
     assert os.access(ready.folder / "stages", os.X_OK)
     ready("compile", package, "--mesh=pp=2", "-o", "stages", "--dump-schedule=lists.csv")  # not from the cache
     assert (ready.folder / "lists.csv").read_text().startswith("0RECV_B0,0F0,0SEND_F0,0B0\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -322,6 +323,43 @@ def test_report(ready) -> None:
     assert list(losses(ready.folder / "runs/run/log.jsonl")) == [1]  # the run is as it was
     (ready.folder / "runs/run/report/index.html").unlink()
     assert ready.refusal("report", "runs/run").startswith("runs/run/report/index.html: no such file;")
+
+
+def test_shares_of_a_profile_are_of_measured_times() -> None:
+    from hone.cli.report import _described
+
+    row = {"module": "m", "seconds": 0.001, "share": 0.9, "measured": 0.003}
+    found = {"report": "r", "data": "d", "seconds": 0.002, "costliest": [row], "advice": [], "measured": 0.006}
+    assert "m             3.000         1.000  50.0 %" in _described(found)
+
+
+def test_another_name_has_curves_of_its_own(ready) -> None:
+    ready("train", "run.toml", "steps=1", "tensorboard=tb")
+    ready.write("run.toml", RUN + 'tensorboard = "tb"\n')
+    ready("train", "run.toml", "steps=1", "name=other")
+    assert os.listdir(ready.folder / "tb/other") and 'tensorboard = "tb/other"' in (
+        ready.folder / "runs/other/run.toml").read_text()
+    ready("train", "run.toml", "steps=1", "name=third", "tensorboard=third")
+    assert os.listdir(ready.folder / "third")
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun")
+def test_a_pipeline(ready) -> None:
+    """Its report is that of its stages, and one rank generates."""
+    error = ready.refusal("train", "run.toml", "mesh=pp=2", "micro-batches=2")
+    assert error == (
+        "run.toml: has no key launch, and its mesh has 2 ranks; expected what starts them, as "
+        'launch = "mpirun -np 2" at the top'
+    )
+    launch = "launch=mpirun --allow-run-as-root --oversubscribe -np 2"
+    ready("train", "run.toml", "mesh=pp=2", "micro-batches=2", "steps=1", launch)
+    found = ready.json("report", "runs/run")
+    assert found["schedule"] == "1f1b" and 0 < found["bubble"] < 1 and len(found["stages"]) == 2
+    assert "stage  work ms  idle ms  arena MiB" in ready("report", "runs/run").stdout
+    assert ready.json("report", "runs/run/report/stage1")["costliest"]
+    assert "runs/run/report/stage0 describes a stage" in ready.refusal("report", "runs/run", "--profile")
+    done = ready("generate", "runs/run", "--prompt", "0", "-n", "2", "--temperature", "0")
+    assert "PyTorch" not in done.stderr
 
 
 def test_sweep_and_compare(ready) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -32,7 +31,7 @@ class Program:
     """An executable in the cache, which stays as it is."""
 
     path: Path
-    report: Path | None  # none of the stages of a pipeline
+    report: Path
 
 
 def main(argv: Sequence[str]) -> int:
@@ -95,13 +94,11 @@ def find_program(arguments: argparse.Namespace, package: Path, options: Sequence
     compiler = {str(path): stamp(path) for path in [honec, *sorted(resources().iterdir())]}
     key = key_of([str(package.resolve()), contents, list(options), compiler, _processor()])
     final = cache_folder("programs") / key
-    has_report = not any(re.match(r"--(mesh|recipe)=(.*,)?pp=", option) for option in options)
     if not final.is_dir():
         print(f"compiling {package.name}", file=sys.stderr, flush=True)
         with making(final) as made:
-            report = [f"--report={made / 'report'}"] if has_report else []
-            run(arguments, [honec, package, "-o", made / "train", *report, *options], quiet=True)
-    return Program(final / "train", final / "report" if has_report else None)
+            run(arguments, [honec, package, "-o", made / "train", f"--report={made / 'report'}", *options], quiet=True)
+    return Program(final / "train", final / "report")
 
 
 def install(program: Path, out: Path) -> None:

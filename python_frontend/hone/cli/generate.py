@@ -13,7 +13,7 @@ from ..errors import HoneError
 from .command import Parser, parse_count, parse_positive, show, show_command
 from .compile import find_program
 from .export import make_training
-from .run_file import WITH_GENERATE
+from .run_file import OF_RANKS, WITH_GENERATE
 from .runs import Run, open_run
 from .token_data import arguments_of, read_facts, token_input
 from .tokenizer import Tokenizer, read_tokenizer, tokenizer_of
@@ -61,7 +61,7 @@ def _find_program(run: Run, tokens: int, arguments: argparse.Namespace) -> Path:
         raise HoneError(f"prompt and answer have {tokens} tokens, the program {positions} positions")
     if file.generates():
         return run.program
-    return find_program(arguments, package, [*file.honec_words(), WITH_GENERATE]).path
+    return find_program(arguments, package, [*file.honec_words(without=OF_RANKS), WITH_GENERATE]).path
 
 
 def _tokens_of_program(

@@ -4,6 +4,7 @@ beside it."""
 from __future__ import annotations
 
 import argparse
+import json
 import webbrowser
 from pathlib import Path
 from typing import Any, Sequence
@@ -21,7 +22,9 @@ def main(argv: Sequence[str]) -> int:
     folder = _folder(Path(arguments.run))
     page = folder / "index.html"
     if not page.is_file():
-        raise HoneError(f"{page}: no such file; hone train writes the report when it starts a run without axis pp")
+        raise HoneError(f"{page}: no such file; hone train writes the report when it starts a run")
+    if (folder / "pipeline.json").is_file():
+        return _show_stages(arguments, folder)
     report = read_report(folder)
     # New keys come without a new schema: an older honec wrote no `costliest`.
     found: dict[str, Any] = {"report": str(page), "data": str(folder / "report.json"),
@@ -54,7 +57,37 @@ def main(argv: Sequence[str]) -> int:
 
 def _folder(path: Path) -> Path:
     """That of the report: of honec --report=DIR, or of a run."""
-    return path if (path / "report.json").is_file() else open_run(path).report
+    is_report = any((path / name).is_file() for name in ("report.json", "pipeline.json"))
+    return path if is_report else open_run(path).report
+
+
+def _show_stages(arguments: argparse.Namespace, folder: Path) -> int:
+    """What a pipeline's stages do together; each has a report of its own."""
+    if arguments.profile is not None or arguments.compare is not None:
+        raise HoneError(
+            f"{folder}: is of a pipeline, --profile and --compare are for a program of one stage; hone report "
+            f"{folder / 'stage0'} describes a stage"
+        )
+    data = json.loads((folder / "pipeline.json").read_text(encoding="utf-8"))
+    stages = [
+        {"stage": index, "report": str(folder / stage["report"]), "work": stage["work_seconds"],
+         "idle": stage["idle_seconds"], "arena": stage["arena"]}
+        for index, stage in enumerate(data["stages"])
+    ]
+    found = {"report": str(folder / "index.html"), "data": str(folder / "pipeline.json"), "schedule": data["schedule"],
+             "seconds": data["seconds"], "bubble": data["bubble"], "stages": stages}
+    rows = [["stage", "work ms", "idle ms", "arena MiB"]]
+    rows += [[str(row["stage"]), f"{1e3 * row['work']:.3f}", f"{1e3 * row['idle']:.3f}", f"{row['arena'] / 2**20:.2f}"]
+             for row in stages]
+    lines = [
+        f"report   {found['report']}", f"data     {found['data']}",
+        f"step     {_milliseconds(found)} ms (estimated), schedule {data['schedule']}, bubble {100 * data['bubble']:.1f} %",
+        "", table(rows), "", f"hone report {folder / 'stage0'} says which modules take most of a stage, and what would help",
+    ]
+    show(arguments, found, "\n".join(lines))
+    if arguments.open:
+        webbrowser.open((folder / "index.html").resolve().as_uri())
+    return 0
 
 
 def _time(arguments: argparse.Namespace, profile: Path) -> None:
@@ -83,7 +116,8 @@ def _described(found: dict[str, Any]) -> str:
         rows = [["module", *times, "estimated ms", "share"]]
         for row in found["costliest"]:
             times = [f"{1e3 * row['measured']:.3f}"] if "measured" in found else []
-            rows.append([row["module"], *times, _milliseconds(row), f"{100 * row['share']:.1f} %"])
+            share = row["measured"] / found["measured"] if found.get("measured") else row["share"]
+            rows.append([row["module"], *times, _milliseconds(row), f"{100 * share:.1f} %"])
         lines += ["", table(rows)]
     if found["advice"]:
         lines += ["", "What would help (a flag of honec is a key of [compile]):"]

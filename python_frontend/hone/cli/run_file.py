@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Collection, Mapping
 
 from ..errors import HoneError
 from .command import suggestion
@@ -33,6 +34,11 @@ DATA = ("train", "val")
 EXPORT = ("batch", "weights", "frozen")
 # The option of honec that makes a program generate.
 WITH_GENERATE = "--with=generate"
+# What only divides a step among ranks and micro-batches: one rank generates.
+OF_RANKS = (
+    "mesh", "recipe", "schedule", "cuts", "cluster", "micro-batches", "overlap", "overlap-pieces", "moe-factor",
+    "moe-overflow",
+)
 SECTIONS = ("data", "compile", "train", "log")
 
 # What hone gives itself, or what ends without training.
@@ -174,6 +180,18 @@ class RunFile:
         given = self.sections["compile"]
         return option_words(given.get("batch"), given.get("weights"), given.get("frozen"), labels)
 
+    def ranks(self) -> int:
+        """Of its mesh: the product of its axes, which stand in [compile] mesh or recipe."""
+        words = [self.get("compile", key, "") for key in ("mesh", "recipe")]
+        text = ",".join(",".join(word) if isinstance(word, list) else word for word in words)
+        return math.prod(int(size) for size in re.findall(r"\b[a-z]+=(\d+)", text))
+
+    def put_curves_below(self, name: str) -> None:
+        """TensorBoard's curves into a folder of this name, in that which the file names: a folder has one run."""
+        for section in ("train", "log"):
+            if curves := self.get(section, "tensorboard"):
+                self.put(section, "tensorboard", os.path.join(curves, name))
+
     def generates(self) -> bool:
         """Whether its program has a function that generates."""
         functions = self.get("compile", "with", [])
@@ -193,11 +211,12 @@ class RunFile:
         """Whether the file sets a flag of the program."""
         return any(name in self.sections[section] for section in ("data", "train", "log"))
 
-    def honec_words(self) -> list[str]:
+    def honec_words(self, without: Collection[str] = ()) -> list[str]:
+        """Its options of honec, without some."""
         options = honec_options()
         words = []
         for key, value in self.sections["compile"].items():
-            if key not in EXPORT:
+            if key not in EXPORT and key not in without:
                 words += _words(options[key], ",".join(map(_text, value)) if isinstance(value, list) else value)
         if self.generates() and "with" not in self.sections["compile"]:
             words.append(WITH_GENERATE)

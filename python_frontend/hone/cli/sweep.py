@@ -33,9 +33,7 @@ def main(argv: Sequence[str]) -> int:
             point.change(change)
         varied = [change for change, all_values in zip(combination, values) if len(all_values) > 1] or combination
         run = Run(folder / ",".join(varied).replace("/", "_"))
-        for section in ("train", "log"):  # a folder holds the curves of one run
-            if curves := point.get(section, "tensorboard"):
-                point.put(section, "tensorboard", str(Path(curves) / run.folder.name))
+        point.put_curves_below(run.folder.name)
         points.append((point, run))
     # All are compiled before one trains, so that a mistake in the last does not wait for the others.
     commands = [_command(arguments, point, run) for point, run in points]

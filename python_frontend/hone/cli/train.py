@@ -34,6 +34,9 @@ def main(argv: Sequence[str]) -> int:
         for change in arguments.changes:
             file.change(change)
         name = file.get("", "name") or Path(arguments.file).stem
+        given = {change.partition("=")[0].rpartition(".")[2] for change in arguments.changes}
+        if "name" in given and "tensorboard" not in given:  # the run file's folder is that of its own run
+            file.put_curves_below(name)
         run = Run(Path(arguments.runs) / name)
         command = prepare(arguments, file, run)
     show_command(arguments, command)
@@ -51,6 +54,7 @@ def prepare(arguments: argparse.Namespace, file: RunFile, run: Run) -> list[str]
             f"{run.folder}: holds a run; hone train --resume {run.folder} goes on, name=OTHER starts another one"
         )
     start = _start(file)
+    _check_launch(file)
     _find_end_of_documents(file)
     words, facts, program = _compiled(arguments, file)
     words = [*words, *start, f"--checkpoint-dir={run.checkpoints}"]
@@ -76,11 +80,10 @@ def _check(arguments: argparse.Namespace, program: Path, file: RunFile, run: Run
 
 
 def _install(program: Program, run: Run) -> None:
-    """The run's program, and the compiler's report of it, if there is one."""
+    """The run's program, and the compiler's report of it."""
     install(program.path, run.program)
     shutil.rmtree(run.report, ignore_errors=True)
-    if program.report:
-        shutil.copytree(program.report, run.report)
+    shutil.copytree(program.report, run.report)
 
 
 def resume(arguments: argparse.Namespace, run: Run, changes: Sequence[str]) -> list[str]:
@@ -207,6 +210,18 @@ def _start(file: RunFile) -> list[str]:
         expected = "expected weights (safetensors), a folder that has some, a run"
         raise HoneError(f"init: no file or folder {path}, {expected}")
     return [f"--init={path}"]
+
+
+def _check_launch(file: RunFile) -> None:
+    ranks = file.ranks()
+    is_launched = any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", "WORLD_SIZE"))
+    if ranks > 1 and not file.get("", "launch") and not is_launched:
+        words = f"torchrun --no-python --nproc-per-node={ranks} --"
+        start = words if file.get("compile", "target") == "cuda" else f"mpirun -np {ranks}"
+        raise HoneError(
+            f"{file.path}: has no key launch, and its mesh has {ranks} ranks; expected what starts them, as "
+            f'launch = "{start}" at the top'
+        )
 
 
 def launcher(file: RunFile) -> list[str]:
