@@ -2,12 +2,11 @@
 
 #include "Advice.h"
 
+#include "MemoryCurve.h"
 #include "hone/Support/ByteSize.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-
-#include <cmath>
 
 using namespace hone;
 using namespace hone::report;
@@ -25,13 +24,13 @@ secondsOf(const Report &report,
   return seconds;
 }
 
-/// "12.34 ms", or of long steps "12.34 s".
+/// "12.345 ms" as everywhere, or of long steps "12.34 s".
 static std::string formatTime(double seconds) {
-  return seconds < 10 ? formatv("{0:F2} ms", seconds * 1e3).str()
+  return seconds < 10 ? formatv("{0:F3} ms", seconds * 1e3).str()
                       : formatv("{0:F2} s", seconds).str();
 }
 
-/// "127.10 GiB, 9740.00 ms per step", or why not.
+/// "127.10 GiB, 9740.000 ms per step", or why not.
 static std::string describeTried(const TriedPlan &plan) {
   if (plan.fits)
     return formatv("{0}, {1} per step", formatBytes(plan.bytes),
@@ -114,21 +113,15 @@ static void adviseMemory(const Report &report, std::vector<Advice> &advice) {
 
 /// Under a budget: the next larger arena that saves a percent of the time.
 static void adviseBudget(const Report &report, std::vector<Advice> &advice) {
-  const auto &curve = report.summary.memory.curve;
-  auto chosen = llvm::find_if(curve, [&](const auto &point) {
-    return point.first >= double(report.summary.memory.arena);
-  });
-  if (chosen == curve.end())
-    return;
-  for (auto point = chosen; point != curve.end(); ++point)
-    if (point->second < 0.99 * chosen->second) {
-      advice.push_back(
-          {"--memory-budget=" +
-               std::to_string(int64_t(std::ceil(point->first))),
-           formatv("keeps more: {0} per step in place of {1}, by the "
-                   "times of the choice",
-                   formatTime(point->second), formatTime(chosen->second))
-               .str()});
+  MemoryCurve curve = readMemoryCurve(report);
+  double step = estimateStep(report.summary, report.machine);
+  for (auto [bytes, seconds] :
+       llvm::ArrayRef(curve.points).drop_front(curve.chosen))
+    if (seconds < 0.99 * step) {
+      advice.push_back({"--memory-budget=" + std::to_string(bytes),
+                        formatv("keeps more: {0} per step in place of {1}",
+                                formatTime(seconds), formatTime(step))
+                            .str()});
       return;
     }
 }

@@ -167,7 +167,7 @@ void hone::report::printDryRun(const Summary &summary,
   out << formatv("model            {0}\n", summary.model);
   printMemory(out, summary, machine);
   printWork(out, summary);
-  out << formatv("estimated step   {0:F2} ms\n",
+  out << formatv("estimated step   {0:F3} ms\n",
                  estimateStep(summary, machine) * 1e3);
   if (summary.limit) {
     printFamilies(out, summary, machine);

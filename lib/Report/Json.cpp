@@ -4,6 +4,7 @@
 
 #include "Advice.h"
 #include "CostliestModules.h"
+#include "MemoryCurve.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -26,27 +27,16 @@ static std::string printType(mlir::Type type) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The point of the curve that is nearest to the arena as it is.
-static size_t findChosenPoint(const MemorySummary &memory) {
-  auto distance = [&](const std::pair<double, double> &point) {
-    return std::abs(point.first - double(memory.arena));
-  };
-  auto nearest = std::min_element(
-      memory.curve.begin(), memory.curve.end(),
-      [&](const auto &a, const auto &b) { return distance(a) < distance(b); });
-  return nearest - memory.curve.begin();
-}
-
-static void writeCurve(OStream &out, const MemorySummary &memory) {
+static void writeCurve(OStream &out, const MemoryCurve &curve) {
   out.attributeArray("curve", [&] {
-    for (auto [bytes, seconds] : memory.curve)
+    for (auto [bytes, seconds] : curve.points)
       out.object([&, bytes = bytes, seconds = seconds] {
-        out.attribute("bytes", int64_t(bytes));
+        out.attribute("bytes", bytes);
         out.attribute("seconds", seconds);
       });
   });
-  if (!memory.curve.empty())
-    out.attribute("chosen", int64_t(findChosenPoint(memory)));
+  if (!curve.points.empty())
+    out.attribute("chosen", int64_t(curve.chosen));
 }
 
 static void writeTensors(OStream &out, const MemorySummary &memory) {
@@ -97,7 +87,7 @@ static void writeMemory(OStream &out, const Report &report) {
       out.attribute(kind, bytes);
   });
   writeTensors(out, memory);
-  writeCurve(out, memory);
+  writeCurve(out, readMemoryCurve(report));
 }
 
 //===----------------------------------------------------------------------===//

@@ -214,7 +214,7 @@ void hone::report::printPipeline(llvm::raw_ostream &out,
                  shortest - work.begin(), *shortest * 1e3);
   out << formatv("bubble           {0:F1} % of {1:F3} ms up to the update\n",
                  step.timeline.bubble() * 100, step.timeline.makespan * 1e3);
-  out << formatv("estimated step   {0:F2} ms\n", step.total() * 1e3);
+  out << formatv("estimated step   {0:F3} ms\n", step.total() * 1e3);
   int64_t tokens = 0;
   for (const Summary &stage : stages)
     tokens = std::max(tokens, stage.tokens);

@@ -35,6 +35,7 @@ function timeUnit(seconds) {
 }
 
 const showMilliseconds = (seconds, digits = 3) => (seconds * 1e3).toFixed(digits);
+const showFlops = flops => flops.toExponential(3);
 const sum = numbers => numbers.reduce((total, number) => total + number, 0);
 const total = launch => sum(Object.values(launch.live));
 
@@ -218,7 +219,7 @@ function timelineLegend(report) {
   const entries = budget === undefined ? [] : [{ sign: lineSign('budget'), name: 'budget', text: showBytes(budget) }];
   entries.push({ sign: lineSign('arena'), name: 'arena', text: showBytes(arena) });
   if (fullest !== undefined)
-    entries.push({ sign: peakSign, name: 'fullest point', text: showBytes(total(report.launches[fullest])) });
+    entries.push({ sign: peakSign, name: 'alive at the fullest point', text: showBytes(total(report.launches[fullest])) });
   for (const { name, colour } of usedCategories(report).reverse())
     entries.push({ sign: areaSign(colour), name, text: showBytes(bytesOf(name)) });
   return legend(entries);
@@ -250,14 +251,14 @@ function drawCurve(report, width) {
 }
 
 function curveSection(report) {
-  const { curve, chosen, budget } = report.memory, here = curve[chosen];
-  const entries = [{ sign: dotSign, name: 'this program', text: showBytes(here.bytes) }];
+  const { curve, chosen, budget } = report.memory;
+  const entries = [{ sign: dotSign, name: 'this program', text: showBytes(curve[chosen].bytes) }];
   if (budget !== undefined) entries.push({ sign: lineSign('budget'), name: 'budget', text: showBytes(budget) });
   return section('time-against-memory', 'Time against memory',
     tag('figure', {}, tag('div', { class: 'chart', id: 'curve' }), legend(entries),
       tag('figcaption', {}, 'What keeping less would cost: each point is an arena that a choice of what to keep ' +
-        'allows, with the time that the choice was made by. This program is planned at ' +
-        `${showBytes(here.bytes)} and ${showMilliseconds(here.seconds)} ms per step.`)),
+        'allows, with the estimated time of a step. This program takes ', arenaSize(report), ' and ',
+      stepTime(report), '.')),
     table('curve-points', 'Points of the curve', [number('arena'), number('bytes'), number('estimated ms per step')],
       curve.map(({ bytes, seconds }) => [showBytes(bytes), bytes, showMilliseconds(seconds)]),
       at => (at === chosen ? 'chosen-row' : '')));
@@ -323,7 +324,7 @@ function overviewTab(report) {
     rows.push(['throughput', fact('step.tokens', `${Math.round(step.tokens / step.seconds)} tokens/s`)]);
   rows.push(['MFU', fact('step.mfu', `${(100 * step.mfu).toFixed(1)} %`)],
     ['launches', fact('step.launches', step.launches)],
-    ['FLOPs', fact('step.flops', step.flops.toExponential(3))], ['bytes', fact('step.bytes', showBytes(step.bytes))],
+    ['FLOPs', fact('step.flops', showFlops(step.flops))], ['bytes', fact('step.bytes', showBytes(step.bytes))],
     ['precision', escapeText(report.precision || 'as exported')], ['machine', escapeText(report.machine)]);
   const facts = tag('dl', {}, ...rows.map(([name, markup]) => tag('dt', {}, name) + tag('dd', {}, markup)));
   const times = report.measured && report.measured.seconds;
@@ -668,15 +669,16 @@ function compareRows(report, other) {
   return rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || (a.path < b.path ? -1 : 1));
 }
 
+// Facts of a step as the other tabs write them, with what they differ by.
 function compareTables(report, other) {
   const signed = text => (Number(text) > 0 ? `+${text}` : text);
-  const pairs = [['ms per step', one => showMilliseconds(one.step.seconds)],
-    ['arena, MiB', one => mebi(one.memory.arena)], ['launches', one => one.step.launches],
-    ['MFLOP', one => mega(one.step.flops)], ['MiB moved', one => mebi(one.step.bytes)]];
+  const pairs = [['ms per step', one => one.step.seconds, showMilliseconds],
+    ['arena', one => one.memory.arena, showBytes], ['launches', one => one.step.launches, String],
+    ['FLOPs', one => one.step.flops, showFlops], ['bytes', one => one.step.bytes, showBytes]];
   return table('compare-step', 'A step', [words(''), number('this'), number('other'), number('change')],
-    pairs.map(([name, show]) => {
-      const [here, there] = [report, other].map(show);
-      return [name, here, there, signed((here - there).toFixed(3))];
+    pairs.map(([name, value, show]) => {
+      const [here, there] = [value(report), value(other)];
+      return [name, show(here), show(there), `${here < there ? '-' : here > there ? '+' : ''}${show(Math.abs(here - there))}`];
     })) + table('compare-modules', 'By module, largest change of time first', [words('module'), number('ms this'),
     number('ms other'), number('change'), number('MiB saved this'), number('MiB saved other')],
   compareRows(report, other).map(({ path, here, there, change }) => [path || '(all)', showMilliseconds(timeOf(here)),

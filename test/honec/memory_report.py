@@ -1,4 +1,4 @@
-"""Checks what the page of a report draws, as render-page.js prints it: memory_report.py REPORT_DIRECTORY PAGE.xml"""
+"""Checks what the page of a report draws, as render-page.js prints it: memory_report.py REPORT_DIRECTORY PAGE.xml [DRY_RUN]"""
 
 from __future__ import annotations
 
@@ -85,6 +85,37 @@ def check_overlap(chart: xml.Element, report: Any) -> None:
     assert len([one for one in chart.iter("rect") if (one.get("class") or "").startswith("span")]) == len(spans)
 
 
+def check_facts(page: xml.Element, report: Any) -> None:
+    """Every place that tells a fact tells the same: those of class fact, the legend, the curve and the comparison."""
+    facts: dict[str, set[str]] = {}
+    for one in by_class(page, "fact"):
+        facts.setdefault(one.get("value", ""), set()).add(one.text or "")
+    assert all(len(texts) == 1 for texts in facts.values()), facts
+    [arena], [step] = facts["memory.arena"], facts["step.seconds"]
+    samples = ["".join(item.itertext()) for item in page.iter("li")]
+    assert f"arena {arena}" in samples, (arena, samples)
+    if (curve := page.find(".//table[@id='curve-points']")) is not None:
+        [row] = [[cell.text for cell in row] for row in curve.iter("tr") if row.get("class") == "chosen-row"]
+        assert row == [arena, str(report["memory"]["arena"]), step.removesuffix(" ms")], (row, arena, step)
+        assert f"this program {arena}" in samples, samples
+    if (compared := page.find(".//table[@id='compare-step']")) is not None:
+        told = {row[0].text: row[1].text for row in compared.find("tbody")}
+        expected = {"ms per step": step.removesuffix(" ms"), "arena": arena}
+        expected |= {name: next(iter(facts[f"step.{name.lower()}"])) for name in ("launches", "FLOPs", "bytes")}
+        assert told == expected, (told, expected)
+
+
+def check_dry_run(page: xml.Element, printed: str) -> None:
+    """What a terminal showed of the same program."""
+    facts = {one.get("value"): one.text for one in by_class(page, "fact")}
+    for fact, pattern in (("memory.arena", r"peak memory +(.*) \("), ("step.seconds", r"estimated step +(.*)"),
+                          ("step.launches", r"launches +(\d+) per step"), ("step.bytes", r"bytes per step +(.*)")):
+        [said] = re.findall(pattern, printed)
+        assert said == facts[fact], (fact, said, facts[fact])
+    [flops] = re.findall(r"FLOPs per step +(\S+)", printed)
+    assert float(flops) == float(facts["step.flops"]), (flops, facts["step.flops"])
+
+
 def main() -> None:
     report = json.loads(Path(sys.argv[1], "report.json").read_text(encoding="utf-8"))
     page = xml.parse(sys.argv[2]).getroot()
@@ -94,6 +125,9 @@ def main() -> None:
     check_tables(page, report)
     check_modules(page, report)
     check_ir(page, report)
+    check_facts(page, report)
+    if len(sys.argv) > 3:
+        check_dry_run(page, Path(sys.argv[3]).read_text(encoding="utf-8"))
     if "ranks" in report:
         check_overlap(charts["overlap"], report)
     if curve := report["memory"]["curve"]:

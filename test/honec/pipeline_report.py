@@ -27,6 +27,7 @@ def main(folder: Path, printed: str) -> None:
         report = json.loads((folder / stage["report"]).read_text())
         report_data.check_schema(report)
         assert report["memory"]["arena"] == stage["arena"]
+        assert abs(report["step"]["seconds"] - stage["work_seconds"]) < 1e-9 * makespan, number
         groups = [(group["source"], group["text"]) for group in report["groups"]]
         own = {groups[launch["reason"]] for launch in report["launches"] if "reason" in launch}
         used.append(own)

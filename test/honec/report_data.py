@@ -108,14 +108,16 @@ def check_lines(lines: Any, report: Any) -> None:
             assert line == text[int(number) - 1] and min(abs(int(number) - each) for each in own) <= 2, (file, number)
 
 
-def check_curve(memory: Any) -> None:
-    """Points are in order, more memory takes less time, and the chosen one fits into the budget."""
+def check_curve(memory: Any, seconds: float) -> None:
+    """Points are in order, more memory takes less time, and the chosen one is the program, which fits into the budget."""
     if not memory["curve"]:
         return
     sizes, times = ([point[key] for point in memory["curve"]] for key in ("bytes", "seconds"))
     assert sizes == sorted(set(sizes)), sizes
     assert times == sorted(times, reverse=True), times
-    assert sizes[memory["chosen"]] <= memory.get("budget", sizes[-1]), memory
+    chosen = memory["curve"][memory["chosen"]]
+    assert chosen == {"bytes": memory["arena"], "seconds": seconds}, (chosen, memory["arena"], seconds)
+    assert chosen["bytes"] <= memory.get("budget", sizes[-1]), memory
 
 
 def main() -> None:
@@ -124,7 +126,7 @@ def main() -> None:
     report = json.loads((directory / "report.json").read_text(encoding="utf-8"))
     check_schema(report)
     check_memory(report["memory"], report["launches"])
-    check_curve(report["memory"])
+    check_curve(report["memory"], report["step"]["seconds"])
     check_launches(report)
     check_costliest(report)
     step = report["step"]
