@@ -22,8 +22,8 @@ HEAD = """\
 # Models on meshes, in low precision, within budgets
 
 One model of each kind of [models.md](models.md), or two, under every kind of setting: what `--mesh`, `--exact`,
-`--precision`, `--memory-budget`, `--threads` and `--resume` promise holds for more than GPT-2 and Llama. Each trains
-ten steps from the same weights on the same batches. `test/models/matrix.py` ran them and `tools/matrix-table.py` wrote
+`--precision`, `--memory-budget`, `--offload`, `--threads` and `--resume` promise holds for more than GPT-2 and Llama.
+Each trains ten steps from the same weights on the same batches. `test/models/matrix.py` ran them and `tools/matrix-table.py` wrote
 this page from `docs/models-matrix.jsonl`; do not edit it.
 
 ```sh
@@ -35,7 +35,9 @@ test/models/matrix.py --only mamba2               # one of them (HONE_MODELS=1 t
 | dp, fs, tp | `--mesh=dp=2`, `--mesh=fs=2 --recipe=zero3`, `--mesh=tp=2` | one rank |
 | exact | the same three with `--exact` | one rank with `--exact` |
 | bf16, fp16 | `--precision` | PyTorch in fp64, beside its autocast |
+| fp8 | `--precision=fp8-block` | bf16 |
 | budgets | the least memory budget, and what the plan without one takes | no budget |
+| offload | `--offload=state` | all state in memory |
 | threads | 2 threads | 1 thread |
 | resume | a break after four steps, `--resume` | no break |
 | combined | a few of all these at once | the same mesh and precision, otherwise plain |
@@ -48,6 +50,9 @@ What a cell says:
 - Under bf16 and fp16: the largest error of the losses, or of a parameter's gradient (lower quartile of eight batches),
   over that of autocast. It is at most 2, or the error at most one rounding of the type. Of JAX, which has no autocast:
   the difference from fp32.
+- Under fp8: the largest difference of a loss from bf16, at most 2e-2. Products whose sizes are no multiples of 16 stay
+  bf16, so that 0 says that the model has no others.
+- `-`: not run since the column is there.
 - Anything else is explained below the table.
 
 The combinations of three models together hold every pair of two settings (`test/models/settings.py`).
@@ -56,7 +61,8 @@ The combinations of three models together hold every pair of two settings (`test
 # Columns, and which settings each holds.
 COLUMNS = {
     "dp": "dp=2", "fs": "fs=2", "tp": "tp=2", "exact": r"\w\w=2 exact", "bf16": "bf16", "fp16": "fp16",
-    "budgets": r"\w+ budget", "threads": r"\d threads", "resume": "resume", "combined": r".+ \d threads( resumed)?",
+    "fp8": "fp8", "budgets": r"\w+ budget", "offload": "offload", "threads": r"\d threads", "resume": "resume",
+    "combined": r".+ \d threads( resumed)?( offloaded)?",
 }
 RATIOS = ("bf16", "fp16")
 
@@ -69,7 +75,7 @@ def cell(column: str, found: list[dict], framework: str) -> str:
         return wrong[0].split()[0]
     if column in RATIOS and framework == "PyTorch":
         return f"{found[0]['difference']:.2f}"
-    if column in ("dp", "fs", "tp", *RATIOS):
+    if column in ("dp", "fs", "tp", "fp8", *RATIOS):
         return f"{found[0]['difference']:.0e}"
     return "bits"
 

@@ -1,12 +1,14 @@
-"""One model under every kind of setting: meshes, precisions, memory budgets, threads, a break. A check compiles what it
-needs and compares:
+"""One model under every kind of setting: meshes, precisions, memory budgets, a second arena, threads, a break. A check
+compiles what it needs and compares:
 
 | setting | with | must hold |
 |---|---|---|
 | `dp=2`, `fs=2` (weights divided too), `tp=2` | one rank | losses within 1e-5, gradient norms within 1e-4, weights |
 | the same `--exact` | one rank with `--exact` | every bit |
 | `bf16`, `fp16` | PyTorch in fp64 | losses and each gradient at most twice as far as autocast's, or one rounding |
+| `fp8` (blocks) | bf16 | losses within 2e-2 |
 | least and full memory budget | no budget | every bit |
+| `--offload=state` | all state in memory | every bit |
 | 2 threads, `--resume` after a break | 1 thread, unbroken | every bit |
 | combined | the same mesh and precision, otherwise plain | every bit; and one rank, within what rounding may do |
 
@@ -39,7 +41,11 @@ from ranks import MPI  # noqa: E402
 MESHES = {"dp=2": ("--mesh=dp=2",), "fs=2": ("--mesh=fs=2", "--recipe=zero3"), "tp=2": ("--mesh=tp=2",)}
 RANKS = 2
 WEIGHTS = 0.02  # of the largest step that AdamW can have made: where a gradient is nearly zero, rounding decides
-LOW_TOLERANCE = {"fp32": LOSS_TOLERANCE, "bf16": 5e-3, "fp16": 5e-3}  # of losses, between meshes
+# Of losses, between meshes. In fp8 ranks scale their own rows, and a neighbour in bf16 moves a code to its own.
+LOW_TOLERANCE = {"fp32": LOSS_TOLERANCE, "bf16": 5e-3, "fp16": 5e-3, "fp8": 1e-2}
+PRECISIONS = ("fp32", *TYPES, "fp8")
+FP8_TOLERANCE = 2e-2  # of losses, from bf16: gradients of codes err by some 7 %, and ten steps follow them
+OFFLOAD = ("--offload=state", "--offload-chunk=6000")
 WINDOWS = 8  # batches whose gradients are compared
 SCALES = (2.0**16, 2.0**10, 2.0**4)  # of autocast's losses in fp16: the first with which nothing overflows
 NEGLIGIBLE = 1e-5  # a gradient so far below the largest is cancellation
@@ -58,19 +64,21 @@ class Combined:
     budget: str  # full or least
     threads: int
     resumes: bool
+    offloads: bool
 
     def __str__(self) -> str:
         words = [self.mesh or "one rank", self.precision, f"{self.budget} budget", f"{self.threads} threads"]
-        return " ".join(words + ["resumed"] * self.resumes)
+        return " ".join(words + ["resumed"] * self.resumes + ["offloaded"] * self.offloads)
 
 
 def pairs() -> list[Combined]:
     """Combinations that together hold every pair of two settings: each mesh with each precision."""
     rows = []
-    for (m, mesh), (p, precision) in product(enumerate(("", *MESHES)), enumerate(("fp32", *TYPES))):
-        # Three columns of two values, of which any two are independent.
+    for (m, mesh), (p, precision) in product(enumerate(("", *MESHES)), enumerate(PRECISIONS)):
+        # Four columns of two values, of which any two are independent, and each of meshes and precisions.
         budget, threads, resumes = ((bit + p) % 2 for bit in (m, m // 2, (m + 1) // 2))
-        rows.append(Combined(mesh, precision, ("full", "least")[budget], 1 + threads, bool(resumes)))
+        offloads = (m + p // 2) % 2
+        rows.append(Combined(mesh, precision, ("full", "least")[budget], 1 + threads, bool(resumes), bool(offloads)))
     return rows
 
 
@@ -121,7 +129,7 @@ class Model:
 
     def in_precision(self, name: str) -> tuple[str, ...]:
         """Options of honec; the loss scale is one with which autocast does not overflow either."""
-        options = () if name == "fp32" else (f"--precision={name}",)
+        options = () if name == "fp32" else (f"--precision={'fp8-block' if name == 'fp8' else name}",)
         if name == "fp16" and self.entry.framework != "JAX":
             options += (f"--loss-scale={self.autocast(name)[1]:g}",)
         return options
@@ -212,14 +220,28 @@ def check_combined(model: Model, row: Combined) -> float:
     options = (*MESHES.get(row.mesh, ()), *model.in_precision(row.precision))
     # On one rank this compares programs with and without gradients kept too.
     plain = model.train(*options) if row.mesh else model.train(*with_gradients(model, row.precision))
-    seen = model.train(*options, budget(model, row.budget, *options), threads=row.threads, resumes=row.resumes)
-    seen.expect_bits_of(plain, "no budget, one thread and no break")
+    more = (*options, *OFFLOAD) if row.offloads else options
+    seen = model.train(*more, budget(model, row.budget, *more), threads=row.threads, resumes=row.resumes)
+    seen.expect_bits_of(plain, "no budget, one thread, no break and all state in memory")
     alone = model.train(*with_gradients(model, row.precision)).numbers("loss")
     tolerance = LOW_TOLERANCE[row.precision]
     if model.entry.framework != "JAX" and row.precision != "fp32":  # batch norms of a small batch are rough
-        tolerance = max(tolerance, RATIO * model.error_of_autocast(row.precision))
+        autocast = row.precision if row.precision in TYPES else "bf16"  # PyTorch has none of fp8
+        tolerance = max(tolerance, RATIO * model.error_of_autocast(autocast))
     if not (difference := compared(plain.numbers("loss"), alone)) <= tolerance:
         raise Ended("differs", f"losses are {shown(plain.numbers('loss'))}, on one rank {shown(alone)}")
+    return difference
+
+
+def check_offload(model: Model) -> None:
+    model.train(*OFFLOAD).expect_bits_of(model.train(), "all state in memory")
+
+
+def check_fp8(model: Model) -> float:
+    """The largest difference of a loss from bf16's."""
+    bf16, fp8 = (model.train(*model.in_precision(name)).numbers("loss") for name in ("bf16", "fp8"))
+    if not (difference := compared(fp8, bf16)) <= FP8_TOLERANCE:
+        raise Ended("differs", f"losses are {shown(fp8)}, in bf16 {shown(bf16)}")
     return difference
 
 
@@ -365,6 +387,8 @@ def checks(combined: list[Combined], alone: bool) -> Iterator[tuple[str, Callabl
             yield precision, functools.partial(check_precision, precision=precision)
         for which in ("full", "least"):
             yield f"{which} budget", functools.partial(check_budget, which=which)
+        yield "fp8", check_fp8
+        yield "offload", check_offload
         yield "2 threads", check_threads
         yield "resume", check_resume
     for row in combined:
