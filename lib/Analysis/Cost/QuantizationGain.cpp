@@ -12,16 +12,32 @@ using namespace hone;
 /// moves: the bf16 value is read (2), and codes along its rows and along its
 /// columns are written, by one kernel (1 + 1). One scale per tensor needs the
 /// largest magnitude first, another pass (2).
-static double bytesPerElement(bool hasTiles) { return hasTiles ? 4 : 6; }
+static double bytesPerElement(Fp8Scaling scaling) {
+  return scaling == Fp8Scaling::tensor ? 6 : 4;
+}
+
+/// Tiles of a row of activations or gradients, and of a weight.
+static std::pair<honert::ScaleTile, honert::ScaleTile>
+tilesOf(Fp8Scaling scaling) {
+  using honert::ScaleTile;
+  switch (scaling) {
+  case Fp8Scaling::tensor:
+    return {ScaleTile::tensor, ScaleTile::tensor};
+  case Fp8Scaling::block:
+    return {ScaleTile::row128, ScaleTile::block128};
+  case Fp8Scaling::mx:
+    return {ScaleTile::row32, ScaleTile::row32};
+  }
+  llvm_unreachable("unknown scaling");
+}
 
 /// Seconds that the three products take less per element of the weight, of
 /// which one does not read it; a CPU multiplies codes as bf16.
-static double savedSeconds(const TargetDescription &target, bool hasTiles) {
-  using honert::ScaleTile;
+static double savedSeconds(const TargetDescription &target,
+                           Fp8Scaling scaling) {
   if (target.kind == TargetKind::CPU)
     return 0;
-  ScaleTile row = hasTiles ? ScaleTile::row128 : ScaleTile::tensor,
-            weight = hasTiles ? ScaleTile::block128 : ScaleTile::tensor;
+  auto [row, weight] = tilesOf(scaling);
   double rate = target.codeFlopsPerSecond(row, weight),
          ofGradient = target.codeFlopsPerSecond(row, row);
   if (rate == 0)
@@ -29,19 +45,19 @@ static double savedSeconds(const TargetDescription &target, bool hasTiles) {
   return 2 * (3 / target.device().narrow - 2 / rate - 1 / ofGradient);
 }
 
-static double passSeconds(const TargetDescription &target, bool hasTiles) {
-  return bytesPerElement(hasTiles) / target.bytesPerSecond();
+static double passSeconds(const TargetDescription &target, Fp8Scaling scaling) {
+  return bytesPerElement(scaling) / target.bytesPerSecond();
 }
 
 double hone::quantizationGain(const TargetDescription &target, int64_t k,
-                              int64_t n, bool hasTiles) {
-  return savedSeconds(target, hasTiles) * double(k) * double(n) -
-         passSeconds(target, hasTiles) * double(k + n);
+                              int64_t n, Fp8Scaling scaling) {
+  return savedSeconds(target, scaling) * double(k) * double(n) -
+         passSeconds(target, scaling) * double(k + n);
 }
 
 double hone::leastQuantizedSize(const TargetDescription &target,
-                                bool hasTiles) {
-  double saved = savedSeconds(target, hasTiles);
+                                Fp8Scaling scaling) {
+  double saved = savedSeconds(target, scaling);
   return saved == 0 ? std::numeric_limits<double>::infinity()
-                    : passSeconds(target, hasTiles) / saved;
+                    : passSeconds(target, scaling) / saved;
 }

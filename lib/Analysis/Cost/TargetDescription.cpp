@@ -1,6 +1,7 @@
 //===- TargetDescription.cpp - The machine that passes decide for ---------===//
 
 #include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/Analysis/Cost/CodeProducts.h"
 #include "hone/IR/Fp8.h"
 #include "hone/Plan/AbiNumbers.h"
 
@@ -30,7 +31,8 @@ using namespace hone;
 // and 1.19 with 1x128 on both sides, as measured for layers of Llama 1B and 8B
 // (docs/benchmarks/gpu, "Rates"). B200: 1.92 and with MX 1.83 times
 // (TransformerEngine's benchmark, operands quantised before); others: 85 % of
-// the data sheet's rate, which is twice that of bf16; these are not measured.
+// the data sheet's rate, which is twice that of bf16, and with MX a B200's
+// share of that; these are not measured.
 static constexpr honert::DataSheet ofA100 =
     *honert::findDataSheet("A100-SXM4-80GB");
 static constexpr honert::DataSheet ofH200 = *honert::findDataSheet("H200");
@@ -50,7 +52,8 @@ static constexpr DeviceFigures devices[] = {
     {"sm_89", "RTX 4090", of4090.narrow, 160e12, 62e12, 37e12, of4090.bandwidth,
      0.8e12, of4090.gib *gib, of4090.link, 280e12, 0, 0},
     {"sm_120", "RTX 5090", of5090.narrow, 203e12, 79e12, 47e12,
-     of5090.bandwidth, 1.42e12, of5090.gib *gib, of5090.link, 356e12, 0, 0},
+     of5090.bandwidth, 1.42e12, of5090.gib *gib, of5090.link, 356e12, 339e12,
+     339e12},
 };
 
 static const DeviceFigures &hopper() { return devices[1]; }
@@ -155,12 +158,29 @@ double TargetDescription::matmulFlopsPerSecond(Type element) const {
   return narrow ? device().narrow : device().wide;
 }
 
+/// The policy whose operands have such scales.
+static Fp8Scaling scalingOf(honert::ScaleTile tile) {
+  switch (tile) {
+  case honert::ScaleTile::tensor:
+    return Fp8Scaling::tensor;
+  case honert::ScaleTile::row128:
+  case honert::ScaleTile::block128:
+    return Fp8Scaling::block;
+  case honert::ScaleTile::row32:
+    return Fp8Scaling::mx;
+  }
+  llvm_unreachable("unknown tile");
+}
+
 // A CPU multiplies codes as the bf16 that codes times scales are.
 double TargetDescription::codeFlopsPerSecond(honert::ScaleTile lhs,
                                              honert::ScaleTile rhs) const {
   using honert::ScaleTile;
   if (kind == TargetKind::CPU)
     return hasNarrowUnits ? 450e9 : 240e9;
+  if (!hasCodeProducts(scalingOf(lhs),
+                       numberOfArch(arch.empty() ? device().arch : arch)))
+    return 0;
   if (lhs == ScaleTile::tensor)
     return device().codes;
   bool areRows = lhs == ScaleTile::row128 && rhs == ScaleTile::row128;

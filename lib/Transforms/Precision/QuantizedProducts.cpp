@@ -3,6 +3,7 @@
 #include "QuantizedProducts.h"
 
 #include "ElementTypes.h"
+#include "hone/Analysis/Cost/CodeProducts.h"
 #include "hone/Analysis/Cost/QuantizationGain.h"
 #include "hone/Transforms/Precision/ProductSizes.h"
 
@@ -16,32 +17,9 @@ using namespace hone;
 // Targets
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// What is known of codes that are scaled so.
-struct ScalingFacts {
-  StringLiteral policy;
-  /// Architectures of GPUs whose library multiplies them, the first and last.
-  int oldest, newest;
-};
-} // namespace
-
-static const ScalingFacts &factsOf(Fp8Scaling scaling) {
-  static constexpr int any = 1 << 20;
-  static constexpr ScalingFacts facts[] = {
-      {"fp8", 89, any}, {"fp8-block", 90, 90}, {"mxfp8", 100, any}};
-  return facts[size_t(scaling)];
-}
-
-/// 90 of "sm_90a".
-static int numberOfArch(StringRef arch) {
-  int number = 0;
-  arch.consume_front("sm_");
-  arch.consumeInteger(10, number);
-  return number;
-}
-
-static bool hasProducts(Fp8Scaling scaling, int arch) {
-  return factsOf(scaling).oldest <= arch && arch <= factsOf(scaling).newest;
+static StringRef policyOf(Fp8Scaling scaling) {
+  static constexpr StringLiteral policies[] = {"fp8", "fp8-block", "mxfp8"};
+  return policies[size_t(scaling)];
 }
 
 /// "--precision=fp8 or --precision=mxfp8": what an architecture has.
@@ -49,14 +27,14 @@ static std::string listPolicies(int arch) {
   std::string list;
   for (Fp8Scaling scaling :
        {Fp8Scaling::tensor, Fp8Scaling::block, Fp8Scaling::mx})
-    if (hasProducts(scaling, arch))
+    if (hasCodeProducts(scaling, arch))
       list += (list.empty() ? "--precision=" : " or --precision=") +
-              factsOf(scaling).policy.str();
+              policyOf(scaling).str();
   return list.empty() ? "--precision=bf16" : list;
 }
 
 LogicalResult hone::checkFp8Target(ModuleOp module, Fp8Scaling scaling) {
-  StringRef policy = factsOf(scaling).policy;
+  StringRef policy = policyOf(scaling);
   if (isMeshInvariant(module))
     return module.emitError("policy is '")
            << policy
@@ -70,12 +48,12 @@ LogicalResult hone::checkFp8Target(ModuleOp module, Fp8Scaling scaling) {
   if (!target->arch.empty())
     name = target->arch;
   int arch = numberOfArch(name);
-  if (target->kind == TargetKind::CPU || hasProducts(scaling, arch))
+  if (target->kind == TargetKind::CPU || hasCodeProducts(scaling, arch))
     return success();
   return module.emitError("policy is '")
          << policy << "', whose products sm_" << arch
          << " does not have; expected " << listPolicies(arch)
-         << ", --target=cpu or --arch=sm_" << factsOf(scaling).oldest;
+         << ", --target=cpu or --arch=sm_" << oldestArchOf(scaling);
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,9 +145,8 @@ std::string Marker::whyNot(DotGeneralOp dot, BlockArgument parameter,
     return llvm::formatv("a size is {0}, no multiple of {1}", *size,
                          fp8Multiple);
   int64_t width = isWeightLast ? sizes.columns : sizes.rows;
-  bool hasTiles = scaling != Fp8Scaling::tensor;
   if (target.kind == TargetKind::CUDA && !options.small &&
-      quantizationGain(target, sizes.depth, width, hasTiles) < 0)
+      quantizationGain(target, sizes.depth, width, scaling) < 0)
     return llvm::formatv("codes of a weight [{0}, {1}] cost more than they "
                          "save",
                          width, sizes.depth);

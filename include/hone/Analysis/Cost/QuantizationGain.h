@@ -10,19 +10,20 @@
 #define HONE_ANALYSIS_COST_QUANTIZATIONGAIN_H
 
 #include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/IR/Hone.h"
 
 namespace hone {
 
 /// Seconds per row (token) that the three products of a weight [k, n] in a
 /// training step take less with codes than in bf16, less those of quantising
 /// the weight's input and the gradient of its output; negative: they take
-/// longer. `hasTiles`: scales of tiles, not one per tensor.
+/// longer.
 double quantizationGain(const TargetDescription &target, int64_t k, int64_t n,
-                        bool hasTiles);
+                        Fp8Scaling scaling);
 
 /// The least K N / (K + N) with a gain; infinity where the target's library has
 /// no such product. A square weight has to have twice that many rows.
-double leastQuantizedSize(const TargetDescription &target, bool hasTiles);
+double leastQuantizedSize(const TargetDescription &target, Fp8Scaling scaling);
 
 } // namespace hone
 

@@ -1,8 +1,14 @@
 //===- QuantizationGainTest.cpp - Which products gain by 8-bit codes ------===//
 
 #include "hone/Analysis/Cost/QuantizationGain.h"
+#include "hone/Analysis/Cost/CodeProducts.h"
+
+#include "base/DataSheet.h"
+#include "base/ScaleLayout.h"
 
 #include "gtest/gtest.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace hone;
@@ -19,27 +25,61 @@ TargetDescription gpu(const char *arch) {
 // Four bytes at 3.8 TB/s against four FLOP at 1166 and two at 857 TFLOP/s in
 // place of six at 720, and so on.
 TEST(QuantizationGain, LeastSizesAreThoseOfTheRates) {
-  EXPECT_NEAR(leastQuantizedSize(gpu("sm_90"), true), 410, 1);
-  EXPECT_NEAR(leastQuantizedSize(gpu("sm_90"), false), 421, 1);
-  EXPECT_NEAR(leastQuantizedSize(gpu("sm_100"), true), 421, 1);
-  EXPECT_NEAR(leastQuantizedSize(gpu("sm_100"), false), 595, 1);
+  EXPECT_NEAR(leastQuantizedSize(gpu("sm_90"), Fp8Scaling::block), 410, 1);
+  EXPECT_NEAR(leastQuantizedSize(gpu("sm_90"), Fp8Scaling::tensor), 421, 1);
+  EXPECT_NEAR(leastQuantizedSize(gpu("sm_100"), Fp8Scaling::mx), 421, 1);
+  EXPECT_NEAR(leastQuantizedSize(gpu("sm_100"), Fp8Scaling::tensor), 595, 1);
 }
 
 // Square weights of 124M's and of 1.5B's layers, and the gate of Llama-8B.
 TEST(QuantizationGain, SmallWeightsLose) {
   TargetDescription h200 = gpu("sm_90");
-  EXPECT_LT(quantizationGain(h200, 512, 512, true), 0);
-  EXPECT_GT(quantizationGain(h200, 768, 3072, false), 0);
-  EXPECT_GT(quantizationGain(h200, 1600, 1600, true), 0);
-  EXPECT_GT(quantizationGain(h200, 4096, 14336, false), 0);
+  EXPECT_LT(quantizationGain(h200, 512, 512, Fp8Scaling::block), 0);
+  EXPECT_GT(quantizationGain(h200, 768, 3072, Fp8Scaling::tensor), 0);
+  EXPECT_GT(quantizationGain(h200, 1600, 1600, Fp8Scaling::block), 0);
+  EXPECT_GT(quantizationGain(h200, 4096, 14336, Fp8Scaling::tensor), 0);
 }
 
 TEST(QuantizationGain, IsNoneWithoutALibrary) {
-  EXPECT_LT(quantizationGain(gpu("sm_80"), 4096, 4096, false), 0);
-  EXPECT_LT(quantizationGain(gpu("sm_89"), 4096, 4096, true), 0);
-  EXPECT_EQ(leastQuantizedSize(gpu("sm_89"), true),
+  EXPECT_LT(quantizationGain(gpu("sm_80"), 4096, 4096, Fp8Scaling::tensor), 0);
+  EXPECT_LT(quantizationGain(gpu("sm_89"), 4096, 4096, Fp8Scaling::block), 0);
+  EXPECT_EQ(leastQuantizedSize(gpu("sm_89"), Fp8Scaling::block),
             std::numeric_limits<double>::infinity());
-  EXPECT_LT(quantizationGain(TargetDescription(), 4096, 4096, false), 0);
+  EXPECT_LT(
+      quantizationGain(TargetDescription(), 4096, 4096, Fp8Scaling::tensor), 0);
+}
+
+// What passes refuse, and what estimates have no rate for, are the same.
+TEST(CodeProducts, HaveARateWhereThereAreAny) {
+  using honert::ScaleTile;
+  constexpr std::pair<Fp8Scaling, ScaleTile> scalings[] = {
+      {Fp8Scaling::tensor, ScaleTile::tensor},
+      {Fp8Scaling::block, ScaleTile::row128},
+      {Fp8Scaling::mx, ScaleTile::row32}};
+  for (const char *arch : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a",
+                           "sm_100", "sm_103", "sm_120", ""})
+    for (auto [scaling, tile] : scalings) {
+      TargetDescription target = gpu(arch);
+      int number = numberOfArch(*arch ? arch : "sm_90");
+      EXPECT_EQ(target.codeFlopsPerSecond(tile, tile) > 0,
+                hasCodeProducts(scaling, number))
+          << arch << ' ' << size_t(scaling);
+      EXPECT_EQ(std::isfinite(leastQuantizedSize(target, scaling)),
+                hasCodeProducts(scaling, number))
+          << arch << ' ' << size_t(scaling);
+    }
+}
+
+TEST(CodeProducts, HaveARateOnEachNamedGpu) {
+  for (const honert::DataSheet &sheet : honert::dataSheets) {
+    TargetDescription target = gpu("");
+    target.namedDevice = findDevice({sheet.model.data(), sheet.model.size()});
+    target.arch = target.device().arch.str();
+    EXPECT_EQ(target.codeFlopsPerSecond(honert::ScaleTile::row32,
+                                        honert::ScaleTile::row32) > 0,
+              sheet.arch >= 100)
+        << std::string(sheet.model);
+  }
 }
 
 } // namespace
