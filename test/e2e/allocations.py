@@ -3,13 +3,14 @@
 
     allocations.py WORKDIR --package PKG [--limit BYTES] [honec options]    compiles a package
     allocations.py WORKDIR --program FILE [--limit BYTES]                   takes a program with ids from 0 to 31
+    allocations.py WORKDIR --package PKG --text [--limit BYTES] ...         the package's --with=generate makes tokens
 
 The arena and the library's workspace are allocated at start; a step allocates small things only (lines of the log, the
 library's handles). The program trains STEPS steps, validating after every second, with a library preloaded that stands
 in front of malloc and its like and of mmap (Inputs/allocations.c). No allocation of LIMIT bytes or more may come after
 the first step, and the address space may not grow from the first step to the last line of the log. (On a CPU without
 AVX-512 oneDNN's products allocate blocks of up to 64 KiB themselves, and free them.) The limit is 64 KiB, or what the
-caller says: in a tiny model, 4 KiB are a tensor.
+caller says: in a tiny model, 4 KiB are a tensor. A text of TOKENS tokens is watched in the same way, from the first.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SOURCE = Path(__file__).resolve().parent / "Inputs" / "allocations.c"
 STEPS = 8
 LINES = STEPS + STEPS // 2  # of the log
 LIMIT = 1 << 16  # bytes
+TOKENS = 12
 COMPILERS = ("clang-19", "clang", "gcc", "cc")
 # Address space that libraries may take for themselves late: a thread's stack, a heap of a thread that allocates little.
 GROWTH = 256 * 1024
@@ -42,11 +44,13 @@ def build_watcher(work: Path) -> Path:
     sys.exit(f"error: no C compiler, expected one of {', '.join(COMPILERS)}")
 
 
-def watch(program: Path, arguments: list[object], work: Path, steps: int, limit: int = LIMIT) -> Path:
-    """Runs a program under the watcher; returns the stem of the files with what it saw."""
+def watch(program: Path, arguments: list[object], work: Path, steps: int, limit: int = LIMIT,
+          text: bool = False) -> Path:
+    """Runs a program under the watcher; returns the stem of the files with what it saw. `text`: a step is a token."""
     stem = work / "watch"
     environment = os.environ | {"LD_PRELOAD": str(build_watcher(work)), "WATCH_OUT": str(stem),
                                 "WATCH_STEPS": str(steps), "WATCH_BYTES": str(limit)}
+    environment |= {"WATCH_STDOUT": "1"} if text else {}
     for old in work.glob("watch.*"):
         old.unlink()
     command = [str(word) for word in (program, *arguments)]
@@ -86,6 +90,7 @@ def main() -> int:
     parser.add_argument("work", type=Path)
     parser.add_argument("--package", type=Path)
     parser.add_argument("--program", type=Path)
+    parser.add_argument("--text", action="store_true")
     parser.add_argument("--limit", type=int, default=LIMIT)
     options, compiler_options = parser.parse_known_args()
     work = options.work
@@ -93,7 +98,10 @@ def main() -> int:
     program, vocab = options.program, 32
     if options.package:
         program, vocab = work / "train", vocabulary(options.package)
+        compiler_options += ["--with=generate"] if options.text else []
         subprocess.run(["honec", options.package, "-o", program, *compiler_options], check=True)
+    if options.text:
+        return report(watch_text(program, work, options.limit), options.limit)
     write_tokens(work / "tokens.bin", vocab, 20000)
     log = work / "log.jsonl"
     tokens = work / "tokens.bin"
@@ -104,6 +112,17 @@ def main() -> int:
     entries = [*map(json.loads, log.read_text().splitlines())]
     if (lines := sum("loss" in entry or "val_loss" in entry for entry in entries)) != LINES:
         sys.exit(f"error: {lines} lines in the log, expected {LINES}")
+    return report(stem, options.limit)
+
+
+def watch_text(program: Path, work: Path, limit: int) -> Path:
+    # The prompt's line is step 0, the tokens follow.
+    arguments = ["--prompt-ids", "3,1", "--temperature", "0", "--tokens-out", TOKENS, "--threads", 2, "--fresh", "--quiet"]
+    return watch(program, arguments, work, TOKENS, limit, text=True)
+
+
+def report(stem: Path, limit: int) -> int:
+    """Prints what was seen; 1 if something was allocated."""
     *events, last = stem.with_suffix(".events").read_text().splitlines()
     events = [event for event in events if not packs_for_itself(event)]
     grown = status(stem, "last")["VmSize"] - status(stem, "1")["VmSize"]
@@ -115,7 +134,7 @@ def main() -> int:
         print(f"the address space grew by {grown} bytes from the first step to the last, expected at most {GROWTH}")
     if events or grown > GROWTH:
         return 1
-    print(f"no allocation of {options.limit} bytes")
+    print(f"no allocation of {limit} bytes")
     return 0
 
 

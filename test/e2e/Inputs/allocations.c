@@ -1,6 +1,7 @@
 /* Watches what a training program allocates between its steps. Preloaded, it
  * stands in front of libc's allocating functions; a step (or validation) has
- * ended when the program flushes a line of its log. Written at the end, to
+ * ended when the program flushes a line of its log, or with $WATCH_STDOUT a
+ * token of its text to standard output. Written at the end, to
  * $WATCH_OUT.events: a line "STEP FUNCTION BYTES CALLERS" for each allocation
  * of at least $WATCH_BYTES after the first step and before the end of the last,
  * number $WATCH_STEPS; then a line "largest BYTES". At the end of steps 1 and
@@ -42,6 +43,7 @@ static atomic_ulong largest; /* bytes between steps */
 static size_t threshold = 1 << 16;
 static int lastStep = -1;
 static const char *out;
+static int watchesText; /* $WATCH_STDOUT */
 static _Thread_local int inside; /* backtrace() must not report itself */
 
 static void watch(const char *function, size_t bytes) {
@@ -136,7 +138,8 @@ int fflush(FILE *stream) {
   static int (*real)(FILE *);
   if (!real)
     real = (int (*)(FILE *))dlsym(RTLD_NEXT, "fflush");
-  if (out && stream && stream != stdout && stream != stderr) {
+  int isLog = stream && stream != stdout && stream != stderr;
+  if (out && (watchesText ? stream == stdout : isLog)) {
     int now = atomic_load(&step) + 1;
     if (now == 1)
       record("1", 1);
@@ -151,6 +154,7 @@ __attribute__((constructor)) static void begin(void) {
   void *caller[1];
   backtrace(caller, 1); /* loads what it needs now */
   out = getenv("WATCH_OUT");
+  watchesText = getenv("WATCH_STDOUT") != NULL;
   if (getenv("WATCH_BYTES"))
     threshold = strtoul(getenv("WATCH_BYTES"), NULL, 10);
   if (getenv("WATCH_STEPS"))
