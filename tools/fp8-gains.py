@@ -69,8 +69,8 @@ Milliseconds per step; in brackets the gain over bf16, here and in the study. Di
   by 1x128, which weight gradients are ([rates](gpu/README.md)). The dry run takes these. Its bf16 steps differ from
   the study's because plans have changed since.
 - **Passes.** The study counts quantisation as fused into norms, gates and their gradients: 13h bytes per layer of
-  Llama. Here a kernel of its own reads each matrix once and writes codes in both orders (4 bytes per element, 6 with
-  one scale per tensor), and reads a weight again in each micro-batch.
+  Llama. Here gates are, with blocks and MX; for all else a kernel of its own reads each matrix once and writes codes in
+  both orders (4 bytes per element, 6 with one scale per tensor).
 - **Small weights.** Products stay bf16 where codes cost more than they save ([fp8](../rationale/fp8-gpu.md)).
 """
 

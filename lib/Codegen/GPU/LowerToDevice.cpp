@@ -341,7 +341,8 @@ LogicalResult DeviceLowering::describeAttention(LaunchOp launch) {
 
 LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   Operation *main = mainOp(launch);
-  if (isa<QuantizeOp>(main))
+  Operation *last = launch.getBodyBlock().getTerminator()->getPrevNode();
+  if (isa_and_nonnull<QuantizeOp>(last))
     return describeAlone(launch, emitDeviceQuantize);
   if (isa<AmaxOp>(main))
     return describeAmax(launch);

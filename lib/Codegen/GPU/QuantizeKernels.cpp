@@ -3,7 +3,6 @@
 #include "QuantizeKernels.h"
 
 #include "Codegen/Common/CodeArith.h"
-#include "Codegen/Common/ElementwiseArith.h"
 #include "Codegen/Common/KernelBuilder.h"
 #include "Items.h"
 #include "Magnitudes.h"
@@ -57,47 +56,39 @@ SmallVector<Value> square::elementsOf(DeviceBuilder &b, Value vector) {
 LogicalResult QuantizeEmitter::readOps() {
   for (Operation &each : launch.getBodyBlock().without_terminator()) {
     auto op = dyn_cast<QuantizeOp>(each);
-    if (!op || !isa<BlockArgument>(op.getOperand()) ||
-        (op.getAmax() && !isa<BlockArgument>(op.getAmax())) ||
+    if (!op && outputs.empty())
+      continue; // makes the matrix
+    if (!op || (op.getAmax() && !isa<BlockArgument>(op.getAmax())) ||
         (!outputs.empty() &&
          outputs.front().op.getOperand() != op.getOperand()))
-      return launch.emitOpError("is no quantisation of one input");
+      return launch.emitOpError("is no quantisation of one matrix");
     outputs.push_back({op, {}, {}, {}, op.getScaleLayout(), op.getFormat(), 0});
   }
-  auto type = cast<ShapedType>(outputs.front().op.getOperand().getType());
-  element = type.getElementType();
+  source = outputs.front().op.getOperand();
+  auto type = cast<ShapedType>(source.getType());
   rows = type.getDimSize(0);
   cols = type.getDimSize(1);
-  return success();
+  return checkSource();
 }
 
 void QuantizeEmitter::readArguments(gpu::GPUFuncOp func) {
   SmallVector<int64_t> offsets = arenaOffsets(launch);
   Operation *yield = launch.getBodyBlock().getTerminator();
-  unsigned inputs = launch.getInputs().size();
-  auto number = [&](Value value) {
-    return cast<BlockArgument>(value).getArgNumber();
-  };
+  unsigned count = launch.getInputs().size();
   for (CodesOutput &out : outputs) {
     if (Value amax = out.op.getAmax())
-      out.amax = func.getArgument(number(amax));
+      out.amax = func.getArgument(cast<BlockArgument>(amax).getArgNumber());
     for (auto [at, yielded] : llvm::enumerate(yield->getOperands())) {
       if (yielded == out.op.getCodes()) {
-        out.codes = func.getArgument(inputs + at);
-        out.codesOffset = offsets[inputs + at];
+        out.codes = func.getArgument(count + at);
+        out.codesOffset = offsets[count + at];
       }
       if (yielded == out.op.getScales())
-        out.scales = func.getArgument(inputs + at);
+        out.scales = func.getArgument(count + at);
     }
   }
-  unsigned operand = number(outputs.front().op.getOperand());
-  matrix = func.getArgument(operand);
-  auto type = cast<MemRefType>(launch->getOperand(operand).getType());
-  pitch = type.getNumElements() == 0 ? cols
-                                     : getStridesAndOffset(type).first.front();
-  int64_t width = lanes * elementByteWidth(element);
-  isWide = cols % lanes == 0 && pitch % lanes == 0 &&
-           offsets[operand] % std::min(width, accessBytes) == 0;
+  for (unsigned number = 0; number != count; ++number)
+    inputs.push_back(readInput(func, number));
 }
 
 Value QuantizeEmitter::shared(gpu::GPUFuncOp func, int64_t count) {
@@ -107,43 +98,6 @@ Value QuantizeEmitter::shared(gpu::GPUFuncOp func, int64_t count) {
       MemRefType::get({count}, b.getI32Type(), MemRefLayoutAttrInterface(),
                       space),
       b.getLoc());
-}
-
-/// Eight elements of a row, as f32; zeros outside the matrix.
-Value QuantizeEmitter::loadRow(Value row) {
-  Value rowExists = inside(row, rows, side);
-  Value offset = b.linearize({row, firstCol}, {pitch, 1});
-  auto load = [&](Value exists, Type type, Value at) {
-    Value loaded =
-        exists ? b.loadIf(exists, matrix, type, at) : b.load(matrix, type, at);
-    return elementwise::fromMemory(b, b.getLoc(), loaded, element);
-  };
-  auto wide = VectorType::get({lanes}, b.getF32Type());
-  if (isWide && elementByteWidth(element) == 2)
-    return load(both(rowExists, inside(firstCol, cols, side)),
-                VectorType::get({lanes}, element), offset);
-  // Of f32 in two vectors, or element by element.
-  int64_t step = isWide ? 4 : 1;
-  Value row8 = b.create<arith::ConstantOp>(b.getZeroAttr(wide));
-  for (int64_t lane = 0; lane < lanes; lane += step) {
-    Value exists =
-        both(rowExists, inside(b.add(firstCol, lane), cols, isWide ? side : 0));
-    Type type = step == 1 ? element : VectorType::get({step}, element);
-    Value part = load(exists, type, b.add(offset, lane));
-    row8 = step == 1
-               ? b.create<vector::InsertOp>(part, row8, lane).getResult()
-               : b.create<vector::InsertStridedSliceOp>(
-                      part, row8, ArrayRef<int64_t>{lane}, ArrayRef<int64_t>{1})
-                     .getResult();
-  }
-  return row8;
-}
-
-void QuantizeEmitter::loadSquare() {
-  for (int64_t row = 0; row < threadRows; ++row)
-    values.push_back(loadRow(b.add(firstRow, row)));
-  for (Value row : values)
-    bits.push_back(magnitudeBits(b, row));
 }
 
 /// The scale of all elements, or of the square's.

@@ -6,6 +6,9 @@
 // codes have scales of lies in one block. Codes of the transpose are put
 // together in shared memory.
 //
+// The matrix is an input, or what elementwise ops make of inputs: parts side by
+// side, of which a square has elements of one.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_LIB_CODEGEN_GPU_SQUAREQUANTIZER_H
@@ -49,6 +52,14 @@ struct CodesOutput {
   honert::ScaleTile tile() const { return layout.tile; }
 };
 
+/// A matrix in memory.
+struct MatrixInput {
+  mlir::Value address;
+  mlir::Type element;
+  int64_t cols, pitch; ///< elements of a row, and from one row to the next
+  bool isWide;         ///< rows are read in vectors
+};
+
 class QuantizeEmitter {
 public:
   QuantizeEmitter(DeviceBuilder &b, plan::LaunchOp launch)
@@ -65,8 +76,18 @@ private:
   mlir::LogicalResult readOps();
   void readArguments(mlir::gpu::GPUFuncOp func);
   mlir::Value shared(mlir::gpu::GPUFuncOp func, int64_t count);
+  MatrixInput readInput(mlir::gpu::GPUFuncOp func, unsigned number);
+  mlir::LogicalResult checkSource();
+  // What the square holds.
   void loadSquare();
-  mlir::Value loadRow(mlir::Value row);
+  mlir::Value loadRow(const MatrixInput &input, mlir::Value row,
+                      mlir::Value col);
+  mlir::Value compute(mlir::Value value, mlir::Value row, mlir::Value col,
+                      llvm::DenseMap<mlir::Value, mlir::Value> &known);
+  mlir::Value zeroOutside(mlir::Value made, mlir::Value row);
+  llvm::SmallVector<mlir::Value> rowsOf(mlir::Value value, mlir::Value col);
+  llvm::SmallVector<mlir::Value> rowsOfParts(mlir::ValueRange parts,
+                                             int64_t first);
   void emitRows(const CodesOutput &out);
   std::optional<Scale> commonScale(const CodesOutput &out);
   Scale scaleOfRow(const CodesOutput &out, int64_t number, mlir::Value row);
@@ -112,14 +133,12 @@ private:
   DeviceBuilder &b;
   plan::LaunchOp launch;
   llvm::SmallVector<CodesOutput> outputs;
-  mlir::Type element;                   ///< of the matrix
-  int64_t rows, cols;                   ///< of the matrix
-  int64_t pitch;                        ///< elements between its rows
-  bool isWide;                          ///< rows are read in vectors
-  mlir::Value matrix;                   ///< its address
-  mlir::Value squareRow, squareCol;     ///< number of the block's square
-  mlir::Value thread, column, rowGroup; ///< of the thread in the square
-  mlir::Value firstRow, firstCol;       ///< of its elements in the matrix
+  llvm::SmallVector<MatrixInput> inputs; ///< by number; of others: no address
+  mlir::Value source;                    ///< the matrix, in the launch's body
+  int64_t rows, cols;                    ///< of the matrix
+  mlir::Value squareRow, squareCol;      ///< number of the block's square
+  mlir::Value thread, column, rowGroup;  ///< of the thread in the square
+  mlir::Value firstRow, firstCol;        ///< of its elements in the matrix
   llvm::SmallVector<mlir::Value> values,
       bits;                         ///< of its rows: vectors of 8, f32 and i32
   mlir::Value table, amaxes, words; ///< in shared memory

@@ -126,9 +126,10 @@ void DeviceRunner::emitAdds(OpBuilder &b, gpu::GPUModuleOp device) {
 bool DeviceRunner::emitCodes(OpBuilder &b, gpu::GPUModuleOp device) {
   plan::LaunchOp launch = launchCase.launch;
   Operation &first = launch.getBodyBlock().front();
-  auto emit = isa<QuantizeOp>(first) ? emitDeviceQuantize
-              : isa<AmaxOp>(first)   ? emitDeviceAmax
-                                     : nullptr;
+  Operation *last = launch.getBodyBlock().getTerminator()->getPrevNode();
+  auto emit = isa_and_nonnull<QuantizeOp>(last) ? emitDeviceQuantize
+              : isa<AmaxOp>(first)              ? emitDeviceAmax
+                                                : nullptr;
   if (!emit)
     return false;
   b.setInsertionPoint(device.getBody(), --device.getBody()->end());

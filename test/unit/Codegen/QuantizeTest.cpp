@@ -1,7 +1,9 @@
 //===- QuantizeTest.cpp - Codes of fp8 and their scales -------------------===//
 
+#include "DeviceRun.h"
 #include "KernelCase.h"
 #include "KernelText.h"
+#include "LaunchCase.h"
 
 #include "Codegen/CPU/QuantizeKernels.h"
 #include "base/ScaleLayout.h"
@@ -112,6 +114,17 @@ void expectCodes(Shape shape, ScaleTile tile, bool transposed,
       emitCodes, quantization(shape, tile, transposed, element, code), options);
 }
 
+/// As expectLikeInterpreter, of a kernel that only a GPU has.
+void expectLikeInterpreterOnDevice(const std::string &text,
+                                   const CaseOptions &options) {
+  SCOPED_TRACE(text);
+  LaunchCase reference(text, options);
+  mlir::FailureOr<interp::Tensors> expected =
+      interp::interpret(reference.func, argumentsOf(reference.func, options));
+  ASSERT_TRUE(mlir::succeeded(expected));
+  EXPECT_FALSE(expectOnDevice(emitCodes, text, options, *expected).empty());
+}
+
 constexpr ScaleTile tiles[] = {ScaleTile::tensor, ScaleTile::row128,
                                ScaleTile::block128, ScaleTile::row32};
 } // namespace
@@ -165,6 +178,48 @@ TEST(Quantize, RowsWithGaps) {
           emitCodes,
           quantization({40, 144}, tile, transposed, "bf16", "f8E4M3FN"),
           options);
+    }
+}
+
+/// On a GPU, of a matrix that the kernel computes: of two parts side by side,
+/// each in wider rows, and of rows that fill no square. Of products and maxima,
+/// which are exact but for one rounding.
+TEST(Quantize, ComputedMatrices) {
+  for (Shape shape : {Shape{40, 128}, Shape{200, 256}})
+    for (ScaleTile tile : {ScaleTile::row128, ScaleTile::row32}) {
+      honert::ScaleLayout layout = {tile, shape.rows, 2 * shape.columns},
+                          transposed = {tile, 2 * shape.columns, shape.rows};
+      auto scales = [&](const honert::ScaleLayout &of) {
+        std::string text = "tensor<";
+        for (int64_t dim : of.shape())
+          text += std::to_string(dim) + "x";
+        return text + (tile == ScaleTile::row32 ? "i8>" : "f32>");
+      };
+      std::string text = with(
+          "func.func @f(%g: tensor<RxCxbf16>, %u: tensor<RxCxbf16>)\n"
+          "    -> (tensor<RxWxf8E4M3FN>, S, tensor<WxRxf8E4M3FN>, U) {\n"
+          "  %half = hone.constant dense<5.000000e-01> : tensor<RxCxbf16>\n"
+          "  %h = hone.add %g, %half : tensor<RxCxbf16>\n"
+          "  %s = hone.mul %h, %u : tensor<RxCxbf16>\n"
+          "  %m = hone.max %g, %u : tensor<RxCxbf16>\n"
+          "  %x = hone.concat %s, %m dim 1 : (tensor<RxCxbf16>, "
+          "tensor<RxCxbf16>) -> tensor<RxWxbf16>\n"
+          "  %c, %a = hone.quantize %x tile [1, T] : tensor<RxWxbf16> -> "
+          "tensor<RxWxf8E4M3FN>, S\n"
+          "  %d, %b = hone.quantize %x tile [1, T] transposed : "
+          "tensor<RxWxbf16> -> tensor<WxRxf8E4M3FN>, U\n"
+          "  return %c, %a, %d, %b : tensor<RxWxf8E4M3FN>, S, "
+          "tensor<WxRxf8E4M3FN>, U\n}",
+          {{"Rx", std::to_string(shape.rows) + "x"},
+           {"Cx", std::to_string(shape.columns) + "x"},
+           {"Wx", std::to_string(2 * shape.columns) + "x"},
+           {", T]", ", " + std::to_string(sizeOf(tile).columns) + "]"},
+           {", S", ", " + scales(layout)},
+           {", U", ", " + scales(transposed)}});
+      CaseOptions options{KernelFamily::dataMovement, 0};
+      options.rowPitch = {{0, 2 * shape.columns}, {1, 2 * shape.columns}};
+      options.data = {{0, numbers(shape, true)}, {1, numbers(shape, false)}};
+      expectLikeInterpreterOnDevice(text, options);
     }
 }
 

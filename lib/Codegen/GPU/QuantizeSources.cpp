@@ -1,0 +1,155 @@
+//===- QuantizeSources.cpp - Numbers that codes of fp8 are made of --------===//
+
+#include "Codegen/Common/CodeArith.h"
+#include "Codegen/Common/ElementwiseArith.h"
+#include "Items.h"
+#include "Magnitudes.h"
+#include "SquareQuantizer.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::square;
+
+/// The parts of a matrix, side by side.
+static SmallVector<Value> partsOf(Value matrix) {
+  if (auto concat = matrix.getDefiningOp<ConcatOp>())
+    return llvm::to_vector(concat.getInputs());
+  return {matrix};
+}
+
+/// Parts begin where squares do, and rows of what is computed are whole
+/// vectors.
+LogicalResult QuantizeEmitter::checkSource() {
+  SmallVector<Value> parts = partsOf(source);
+  for (Value part : parts) {
+    int64_t width = cast<ShapedType>(part.getType()).getDimSize(1);
+    bool isAligned = parts.size() == 1 || width % side == 0;
+    if (!isAligned || (!isa<BlockArgument>(part) && width % lanes != 0))
+      return launch.emitOpError("makes codes of parts ")
+             << width << " wide, expected multiples of "
+             << (isAligned ? lanes : side);
+  }
+  return success();
+}
+
+MatrixInput QuantizeEmitter::readInput(gpu::GPUFuncOp func, unsigned number) {
+  auto type = cast<MemRefType>(launch->getOperand(number).getType());
+  if (type.getRank() != 2)
+    return {}; // an amax
+  int64_t cols = type.getDimSize(1), offset = arenaOffsets(launch)[number];
+  int64_t pitch = type.getNumElements() == 0
+                      ? cols
+                      : getStridesAndOffset(type).first.front();
+  Type element = type.getElementType();
+  int64_t width = lanes * elementByteWidth(element);
+  bool isWide = cols % lanes == 0 && pitch % lanes == 0 &&
+                offset % std::min(width, accessBytes) == 0;
+  return {func.getArgument(number), element, cols, pitch, isWide};
+}
+
+/// Eight elements of a row, as f32; zeros outside the matrix.
+Value QuantizeEmitter::loadRow(const MatrixInput &input, Value row, Value col) {
+  Value rowExists = inside(row, rows, side);
+  Value offset = b.linearize({row, col}, {input.pitch, 1});
+  auto load = [&](Value exists, Type type, Value at) {
+    Value loaded = exists ? b.loadIf(exists, input.address, type, at)
+                          : b.load(input.address, type, at);
+    return elementwise::fromMemory(b, b.getLoc(), loaded, input.element);
+  };
+  auto wide = VectorType::get({lanes}, b.getF32Type());
+  if (input.isWide && elementByteWidth(input.element) == 2)
+    return load(both(rowExists, inside(col, input.cols, side)),
+                VectorType::get({lanes}, input.element), offset);
+  // Of f32 in two vectors, or element by element.
+  int64_t step = input.isWide ? 4 : 1;
+  Value row8 = b.create<arith::ConstantOp>(b.getZeroAttr(wide));
+  for (int64_t lane = 0; lane < lanes; lane += step) {
+    Value exists = both(rowExists, inside(b.add(col, lane), input.cols,
+                                          input.isWide ? side : 0));
+    Type type =
+        step == 1 ? input.element : VectorType::get({step}, input.element);
+    Value part = load(exists, type, b.add(offset, lane));
+    row8 = step == 1
+               ? b.create<vector::InsertOp>(part, row8, lane).getResult()
+               : b.create<vector::InsertStridedSliceOp>(
+                      part, row8, ArrayRef<int64_t>{lane}, ArrayRef<int64_t>{1})
+                     .getResult();
+  }
+  return row8;
+}
+
+/// Eight elements of a row of `value`, as they are computed with.
+Value QuantizeEmitter::compute(Value value, Value row, Value col,
+                               llvm::DenseMap<Value, Value> &known) {
+  if (Value made = known.lookup(value))
+    return made;
+  Value made;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    made = loadRow(inputs[argument.getArgNumber()], row, col);
+  } else if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    auto splat = cast<DenseElementsAttr>(constant.getValue());
+    Value scalar = elementwise::constant(
+        b, b.getLoc(), cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    made = b.create<vector::BroadcastOp>(
+        VectorType::get({lanes}, scalar.getType()), scalar);
+  } else {
+    SmallVector<Value> operands;
+    for (Value operand : value.getDefiningOp()->getOperands())
+      operands.push_back(compute(operand, row, col, known));
+    made = elementwise::compute(b, b.getLoc(), value.getDefiningOp(), operands);
+  }
+  known[value] = made;
+  return made;
+}
+
+/// What is computed outside the matrix is no part of a tile.
+Value QuantizeEmitter::zeroOutside(Value made, Value row) {
+  Value exists = both(inside(row, rows, side), inside(firstCol, cols, side));
+  if (!exists)
+    return made;
+  Value zero = b.create<arith::ConstantOp>(b.getZeroAttr(made.getType()));
+  return b.create<arith::SelectOp>(exists, made, zero);
+}
+
+/// The thread's rows of `value`, from column `col` of it on.
+SmallVector<Value> QuantizeEmitter::rowsOf(Value value, Value col) {
+  SmallVector<Value> made;
+  for (int64_t number = 0; number < threadRows; ++number) {
+    Value row = b.add(firstRow, number);
+    llvm::DenseMap<Value, Value> known;
+    Value elements = compute(value, row, col, known);
+    made.push_back(isa<BlockArgument>(value) ? elements
+                                             : zeroOutside(elements, row));
+  }
+  return made;
+}
+
+/// The same of the part that has the square, of parts from column `first` on.
+SmallVector<Value> QuantizeEmitter::rowsOfParts(ValueRange parts,
+                                                int64_t first) {
+  Value part = parts.front();
+  auto emit = [&] {
+    Value col = first == 0 ? firstCol
+                           : b.create<arith::SubIOp>(firstCol,
+                                                     b.number(firstCol, first));
+    return rowsOf(part, col);
+  };
+  if (parts.size() == 1)
+    return emit();
+  int64_t end = first + cast<ShapedType>(part.getType()).getDimSize(1);
+  SmallVector<Type> types(threadRows, VectorType::get({lanes}, b.getF32Type()));
+  auto branch = b.create<scf::IfOp>(types, b.less(firstCol, end),
+                                    /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  b.create<scf::YieldOp>(emit());
+  b.setInsertionPointToStart(branch.elseBlock());
+  b.create<scf::YieldOp>(rowsOfParts(parts.drop_front(), end));
+  return llvm::to_vector(ValueRange(branch.getResults()));
+}
+
+void QuantizeEmitter::loadSquare() {
+  values = rowsOfParts(partsOf(source), 0);
+  for (Value row : values)
+    bits.push_back(magnitudeBits(b, row));
+}
