@@ -37,7 +37,7 @@ def Hone_Dialect : Dialect {
     |---|---|---|
     | `param`, `buffer` | arguments, results | a parameter; a tensor that is not trained |
     | `opt`, `grad` | arguments, results | state of the optimizer; the gradient of the parameter `hone.fqn` |
-    | `working_copy` | arguments, results | parameter `hone.fqn` in the argument's type, or its codes; derived, in no file |
+    | `working_copy` | arguments, results | parameter `hone.fqn` in this type, or its codes; derived, in no file |
     | `input`, `rng` | arguments | a tensor of the batch; the key of the random generator |
     | `scalar` | arguments, results | a number of rank 0 that the runtime writes, such as the learning rate |
     | `cache` | arguments, results | keys or values of the positions so far, of an attention in `@generate`; in no file |
