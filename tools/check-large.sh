@@ -72,7 +72,8 @@ HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v --filte
 # What fp8 costs in loss and time: three seeds of 300 steps.
 .venv/bin/python tools/benchmark-fp8.py --results build/check/fp8.jsonl
 # Stages of pipelines with all that they combine with, each schedule.
-.venv/bin/python test/e2e/ranks_matrix.py build/check/matrix all
+.venv/bin/python test/fixtures/cached.py build/test/made gpt2_heads llama_heads
+.venv/bin/python test/e2e/ranks_matrix.py build/check/matrix all build/test/made
 rm -rf build/check/matrix
 HONE_LARGE=1 .venv/bin/python -m pytest -q test/python/test_models.py -k pairs_of_settings
 

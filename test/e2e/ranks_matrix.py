@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW.
+"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW MADE.
 
-A case is a model, stages, other axes with a recipe, numbers (a precision, dropout or a memory budget), micro-batches
-and a schedule. HOW says what is covered, by as few cases as a greedy choice finds:
+A case is a model, stages, other axes with a recipe, numbers (a precision, dropout, a memory budget or state in the second
+arena), micro-batches and a schedule. MADE holds the packages gpt2_heads and llama_heads of test/fixtures/cached.py, whose
+products are large enough for codes of fp8. HOW says what is covered, by as few cases as a greedy choice finds:
 
 - `pairs`: all pairs of these, but budgets and schedules with several chunks per stage, and the pairs of axes with
   numbers or micro-batches;
@@ -10,10 +11,10 @@ and a schedule. HOW says what is covered, by as few cases as a greedy choice fin
   every bit; nothing is clipped, for updates would follow the norms. So must losses and norms where chunks end at the
   same layers. Where they do not, a stage adds up squares of other gradients, and a kernel may end before the sum over
   rows of a loss or behind it: losses and norms must agree within 1e-6 then.
-- `all`: as `schedules`, with every case there is: some 1,100 runs, of up to 8 ranks.
+- `all`: as `schedules`, with every case there is: some 2,700 runs, of up to 8 ranks.
 
-Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget also
-with the same case without, in every bit. A line per case; exit code 1 if one differs.
+Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget or a
+second arena also with the same case without, in every bit. A line per case; exit code 1 if one differs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ NUMBERS = {
     # Gradients of key biases are rounding alone, so that updates may have opposite directions.
     "bf16": Numbers(("--precision=bf16",), 1e-3, 2.1),
     "fp16": Numbers(("--precision=fp16",), 1e-3, 2.1),
+    # A neighbour in bf16 may move a code to its own.
+    "fp8": Numbers(("--precision=fp8-block",), 1e-2, 2.1),
+    "offload": Numbers(),
 }
+OFFLOAD = ["--offload=state", "--offload-chunk=6000"]
 # By model and micro-batches: a first loss scale, and the step whose tokens a run begins with, so that its second
 # step overflows, and the first does not.
 OVERFLOWS = {
@@ -73,6 +78,8 @@ class Case:
     schedule: str
 
     def package(self) -> Path:
+        if self.numbers == "fp8":
+            return Path(sys.argv[3]) / f"{self.model}_heads.hone"
         name = "gpt2_tiny_dropout" if self.numbers == "dropout" else f"{self.model}_tiny"
         return FIXTURES / f"{name}.hone"
 
@@ -178,13 +185,13 @@ class Matrix:
     def run(self, case: Case) -> tuple[str, tuple]:
         """The verdict, and what the case left."""
         expected = self.train(case, "", "")
-        more = [self.budget(case)] if case.numbers == "budget" else []
+        more = {"budget": lambda: [self.budget(case)], "offload": lambda: OFFLOAD}.get(case.numbers, list)()
         seen = self.train(case, case.mesh(), case.schedule, *more)
         limits = NUMBERS[case.numbers]
         numbers, worst = ranks.differences(expected, seen)
         agrees = numbers <= limits.numbers and worst <= limits.weights * ranks.RATE * ranks.STEPS
         if more and not ranks.has_bits_of(self.train(case, case.mesh(), case.schedule), seen):
-            return "DIFFERENT from the run without a budget", seen
+            return f"DIFFERENT from the run without {more[0]}", seen
         return f"{'equal' if agrees else 'DIFFERENT'}, numbers {numbers:.2g}, weights {worst:.2g}", seen
 
 
