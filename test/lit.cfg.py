@@ -17,6 +17,7 @@ config.test_exec_root = os.path.join(config.hone_build_dir, "test")
 venv_python = os.path.join(config.hone_source_dir, ".venv", "bin", "python")
 python = venv_python if os.path.exists(venv_python) else sys.executable
 config.substitutions.append(("%python", python))
+config.substitutions.append(("%lit", os.path.abspath(sys.argv[0])))  # for a project with tests of its own
 config.substitutions.append(("%fixtures", os.path.join(config.test_source_root, "fixtures")))
 # Packages that fixtures/cached.py makes, for all tests.
 config.substitutions.append(("%made", os.path.join(config.hone_build_dir, "test", "made")))
