@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from conftest import FIXTURES
@@ -362,6 +363,23 @@ def test_a_pipeline(ready) -> None:
     assert "PyTorch" not in done.stderr
 
 
+def test_runs_with_other_seeds_are_one_curve(ready) -> None:
+    result = ready.json("sweep", "run.toml", "seed=1,2", "lr=1e-3,1e-2", "steps=4")
+    svg = (ready.folder / result["curves"]).read_text()
+    ElementTree.fromstring(svg)
+    assert svg.count('class="band"') == 4  # loss and validation of two rates
+    assert len(re.findall(r'x="688"[^<]*\(2 seeds\)</text>', svg)) == 2
+
+
+def test_the_curve_of_seeds() -> None:
+    from hone.cli.curves import curve_of
+
+    curve = curve_of("a", [{"loss": [(1, 2.0), (2, 1.0)]}, {"loss": [(1, 4.0)]}])
+    assert (curve.name, curve.lines, curve.low, curve.high) == (
+        "a (2 seeds)", {"loss": [(1, 3.0)]}, {"loss": [(1, 2.0)]}, {"loss": [(1, 4.0)]})
+    assert curve_of("a", [{"loss": [(1, 2.0)]}]).low == {}
+
+
 def test_sweep_and_compare(ready) -> None:
     result = ready.json("sweep", "run.toml", "lr=0,1e-2,1e-3", "steps=8", "tensorboard=tb")
     folders = [f"runs/run-sweep/lr={lr}" for lr in ("0", "1e-2", "1e-3")]
@@ -391,7 +409,6 @@ def test_sweep_and_compare(ready) -> None:
     assert compared["best"] == folders[1] and compared["curves"] == "both.svg"
     svg = (ready.folder / "both.svg").read_text()
     assert svg.count("<path class=\"curve\"") == 4 and "lr=1e-2" in svg and svg.endswith("</svg>\n")
-    from xml.etree import ElementTree
 
     ElementTree.fromstring(svg)
     assert ready.refusal("compare", "runs/none").startswith("runs/none: is not a run")

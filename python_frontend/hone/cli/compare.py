@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 from ..errors import HoneError
 from .command import Parser, show, table
-from .curves import draw
+from .curves import curve_of, draw
 from .runs import Run, open_run
 
 
@@ -53,14 +53,27 @@ def described(result: dict[str, Any]) -> str:
     return text + (f"\n{result['curves']}" if result.get("curves") else "")
 
 
+def _groups(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs that differ in their seed alone."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        values = {key: value for key, value in run.file().values().items()
+                  if key.rpartition(".")[2] not in ("name", "tensorboard", "seed")}
+        groups.setdefault(json.dumps(values, sort_keys=True), []).append(run)
+    return list(groups.values())
+
+
 def write_curves(runs: Sequence[Run], path: Path) -> str | None:
     """Nothing is written where no log has a loss."""
-    curves = [(run.folder.name, {key: run.curve(key) for key in ("loss", "val_loss")}) for run in runs]
-    curves = [(name, kinds) for name, kinds in curves if any(kinds.values())]
+    curves = [
+        curve_of(same[0].folder.name, [{key: run.curve(key) for key in ("loss", "val_loss")} for run in same])
+        for same in _groups(runs)
+    ]
+    curves = [curve for curve in curves if any(curve.lines.values())]
     if not curves:
         return None
     try:
-        path.write_text(draw("Loss of " + ", ".join(name for name, _ in curves[:4]), curves), encoding="utf-8")
+        path.write_text(draw("Loss of " + ", ".join(curve.name for curve in curves[:4]), curves), encoding="utf-8")
     except OSError as error:
         raise HoneError(f"{path}: cannot be written: {error.strerror}") from None
     return str(path)

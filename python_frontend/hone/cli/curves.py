@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from dataclasses import dataclass
 from typing import Mapping, Sequence
 
 Point = tuple[int, float]
@@ -12,14 +13,39 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 860, 420, 64, 40, 210, 48
 _COLOURS = ("#2f6fb3", "#c2410c", "#2e7d32", "#7b3fa0", "#00838f", "#ad1457", "#827717", "#455a64")
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#333}.title{font-size:15px}.grid{stroke:#ddd}.curve{fill:none;"
-    "stroke-width:1.6}.dashed{stroke-dasharray:5 3}"
+    "stroke-width:1.6}.dashed{stroke-dasharray:5 3}.band{opacity:.2}"
     "@media(prefers-color-scheme:dark){text{fill:#ccc}.grid{stroke:#444}}"
 )
 
 
-def draw(title: str, curves: Sequence[tuple[str, Mapping[str, Sequence[Point]]]]) -> str:
-    """A colour for each run; solid lines for its training loss, dashed ones with dots for validation."""
-    points = [point for _, kinds in curves for kind in kinds.values() for point in kind]
+@dataclass(frozen=True)
+class Curve:
+    """Of a run, or of runs with other seeds: their means, and what lies between the least and the largest."""
+
+    name: str
+    lines: Mapping[str, Sequence[Point]]  # by kind: loss, val_loss
+    low: Mapping[str, Sequence[Point]]
+    high: Mapping[str, Sequence[Point]]
+
+
+def curve_of(name: str, runs: Sequence[Mapping[str, Sequence[Point]]]) -> Curve:
+    """Of the steps that all runs have."""
+    lines, low, high = {}, {}, {}
+    for kind in runs[0]:
+        losses = [dict(run[kind]) for run in runs]
+        steps = [step for step in losses[0] if all(step in each for each in losses)]
+        at = {step: [each[step] for each in losses] for step in steps}
+        lines[kind] = [(step, sum(values) / len(values)) for step, values in at.items()]
+        if len(runs) > 1:
+            low[kind] = [(step, min(values)) for step, values in at.items()]
+            high[kind] = [(step, max(values)) for step, values in at.items()]
+    return Curve(f"{name} ({len(runs)} seeds)" if len(runs) > 1 else name, lines, low, high)
+
+
+def draw(title: str, curves: Sequence[Curve]) -> str:
+    """A colour for each curve; solid lines for its training loss, dashed ones with dots for validation."""
+    kinds = [kind for curve in curves for kind in (curve.lines, curve.low, curve.high)]
+    points = [point for kind in kinds for line in kind.values() for point in line]
     steps = (min(step for step, _ in points), max(step for step, _ in points))
     losses = (min(loss for _, loss in points), max(loss for _, loss in points))
     across, up = _ticks(*steps), _ticks(*losses)
@@ -43,18 +69,24 @@ def draw(title: str, curves: Sequence[tuple[str, Mapping[str, Sequence[Point]]]]
     for tick in across:
         if steps[0] <= tick <= steps[1]:
             parts.append(f'<text x="{x(tick):.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{tick:g}</text>')
-    for index, (name, kinds) in enumerate(curves):
+
+    def path(line: Sequence[Point]) -> str:
+        return "L".join(f"{x(step):.1f} {y(loss):.1f}" for step, loss in line)
+
+    for index, curve in enumerate(curves):
         colour = _COLOURS[index % len(_COLOURS)]
-        for kind, line in kinds.items():
+        for kind, line in curve.lines.items():
             dashed = " dashed" if kind == "val_loss" else ""
-            path = "L".join(f"{x(step):.1f} {y(loss):.1f}" for step, loss in _thinned(line))
-            if path:
-                parts.append(f'<path class="curve{dashed}" stroke="{colour}" d="M{path}"/>')
+            if line and kind in curve.low:
+                around = [*_thinned(curve.low[kind]), *reversed(_thinned(curve.high[kind]))]
+                parts.append(f'<path class="band" fill="{colour}" d="M{path(around)}Z"/>')
+            if line:
+                parts.append(f'<path class="curve{dashed}" stroke="{colour}" d="M{path(_thinned(line))}"/>')
             if dashed:
                 parts += [f'<circle cx="{x(s):.1f}" cy="{y(v):.1f}" r="2.5" fill="{colour}"/>' for s, v in line]
         row = _TOP + 12 + 18 * index
         parts.append(f'<path class="curve" stroke="{colour}" d="M{_WIDTH - _RIGHT + 12} {row - 4}h20"/>')
-        parts.append(f'<text x="{_WIDTH - _RIGHT + 38}" y="{row}">{html.escape(name)}</text>')
+        parts.append(f'<text x="{_WIDTH - _RIGHT + 38}" y="{row}">{html.escape(curve.name)}</text>')
     parts.append(f'<text x="{_WIDTH - _RIGHT + 12}" y="{_HEIGHT - _BOTTOM}">dashed: validation</text>')
     return "\n".join([*parts, "</svg>\n"])
 
