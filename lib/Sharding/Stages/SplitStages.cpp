@@ -56,7 +56,9 @@ static LogicalResult checkExact(func::FuncOp accumulate, const Owners &owners) {
              << (owners.nameOf(0).isStage ? "stages" : "chunks")
              << " read parameter '" << name
              << "', and its gradients are added in another order than on one "
-                "rank; expected no axis pp, or a model without tied weights";
+                "rank; expected no axis pp, as in --mesh=tp=2 or fs=2, a model "
+                "without tied weights, or no --exact: losses then agree within "
+                "rounding";
   }
   return success();
 }
