@@ -69,7 +69,7 @@ tools/build-site.sh
 HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v build/test/docs
 # Meshes and budgets of which the check takes a few.
 HONE_LARGE=1 .venv/bin/python /usr/lib/llvm-19/build/utils/lit/lit.py -v --filter='-all\.test' build/test/e2e
-# What fp8 costs in loss and time: three seeds of 300 steps.
+# What fp8 costs in loss and time: eight seeds of 300 steps.
 .venv/bin/python tools/benchmark-fp8.py --results build/check/fp8.jsonl
 # Stages of pipelines with all that they combine with, each schedule.
 .venv/bin/python test/fixtures/cached.py build/test/made gpt2_heads llama_heads
