@@ -43,7 +43,7 @@ static atomic_ulong largest; /* bytes between steps */
 static size_t threshold = 1 << 16;
 static int lastStep = -1;
 static const char *out;
-static int watchesText; /* $WATCH_STDOUT */
+static int watchesText;          /* $WATCH_STDOUT */
 static _Thread_local int inside; /* backtrace() must not report itself */
 
 static void watch(const char *function, size_t bytes) {
