@@ -4,7 +4,8 @@
 #include "exec/cuda/collectives/Communicator.h"
 #include "exec/cuda/core/Device.h"
 
-#include <vector>
+#include <algorithm>
+#include <utility>
 
 using namespace honert;
 
@@ -16,10 +17,7 @@ namespace {
 class Probe {
 public:
   explicit Probe(std::string &report)
-      : report(report), sent(count), all(nccl, timeout), part(nccl, timeout) {
-    for (int64_t i = 0; i != count; ++i)
-      sent[static_cast<size_t>(i)] = static_cast<float>(i % 251);
-  }
+      : report(report), all(nccl, timeout), part(nccl, timeout) {}
   ~Probe();
 
   Status run();
@@ -37,11 +35,16 @@ private:
   void *at(int64_t place) const {
     return reinterpret_cast<char *>(memory) + place * bytes;
   }
+  /// The same two on the host: copies beside a step's launches need memory that
+  /// is pinned.
+  float *onHost(int64_t place) const {
+    return reinterpret_cast<float *>(host.at(place * bytes));
+  }
   void done(const std::string &what) { report += what + "\n"; }
 
   std::string &report;
-  std::vector<float> sent;
   Device device; // first: what follows lives on it
+  PinnedMemory host;
   NcclFunctions nccl;
   void *memory = nullptr;
   CUgraphExec graph = nullptr;
@@ -62,6 +65,9 @@ Status Probe::start() {
   HONERT_TRY(device.open());
   HONERT_TRY(device.choose());
   HONERT_TRY(device.start());
+  HONERT_TRY(host.allocate(device, 2 * bytes));
+  for (int64_t i = 0; i != count; ++i)
+    onHost(0)[i] = static_cast<float>(i % 251);
   HONERT_TRY(nccl.open());
   if (!nccl.ncclMemAlloc || !nccl.ncclCommRegister ||
       !nccl.ncclCommWindowRegister)
@@ -86,7 +92,7 @@ Status Probe::prepare() {
   const DriverFunctions &driver = device.functions();
   HONERT_TRY(
       check(driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(at(0)),
-                                        sent.data(), bytes, device.stream()),
+                                        onHost(0), bytes, device.stream()),
             "a copy"));
   return check(driver.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at(1)), 0,
                                       bytes, device.stream()),
@@ -95,13 +101,12 @@ Status Probe::prepare() {
 
 /// The only rank gets what it gives.
 Status Probe::compare(const std::string &what) {
-  std::vector<float> came(count);
   HONERT_TRY(check(device.functions().cuMemcpyDtoHAsync_v2(
-                       came.data(), reinterpret_cast<CUdeviceptr>(at(1)), bytes,
+                       onHost(1), reinterpret_cast<CUdeviceptr>(at(1)), bytes,
                        device.stream()),
                    "a copy"));
   HONERT_TRY(device.synchronize(what));
-  if (came != sent)
+  if (!std::equal(onHost(0), onHost(0) + count, onHost(1)))
     return Status::error(what + ": other values came than were sent");
   done(what);
   return prepare();
