@@ -71,9 +71,10 @@ Milliseconds per step; in brackets the gain over bf16, here and in the study. Di
 - **Passes.** The study counts quantisation as fused into norms, gates and their gradients: 13h bytes per layer of
   Llama. Here gates are, with blocks and MX; for all else a kernel of its own reads each matrix once and writes codes in
   both orders (4 bytes per element, 6 with one scale per tensor).
-- **GELU** leaves the epilogues of products, which have none for codes. The rule by which products of small weights stay
-  bf16 ([fp8](../rationale/fp8-gpu.md)) does not count that, and 124m gets slower: on a B200 its products take 49 ms less
-  with one scale per tensor (63 with MX), codes take 49 (46), GELU and its gradient 25. `--fp8-keep` keeps products bf16.
+- **GELU** leaves the epilogues of products, which have none for codes. The rule by which products of small weights
+  stay bf16 ([fp8](../rationale/fp8-gpu.md)) does not count that, and 124m gets slower: on a B200 its products take
+  49 ms less with one scale per tensor (63 with MX), codes take 49 (46), GELU and its gradient 25. `--fp8-keep` keeps
+  products bf16.
 """
 
 

@@ -23,7 +23,8 @@ HEAD = """\
 
 One model of each kind of [models.md](models.md), or two, under every kind of setting: what `--mesh`, `--exact`,
 `--precision`, `--memory-budget`, `--offload`, `--threads` and `--resume` promise holds for more than GPT-2 and Llama.
-Each trains ten steps from the same weights on the same batches. `test/models/matrix.py` ran them and `tools/matrix-table.py` wrote
+Each trains ten steps from the same weights on the same batches. `test/models/matrix.py` ran them and
+`tools/matrix-table.py` wrote
 this page from `docs/models-matrix.jsonl`; do not edit it.
 
 ```sh
