@@ -3,11 +3,11 @@
 #   tools/gpu-check.sh pack FOLDER [--archive] [--arch=sm_90] [--emulate] [--only NAME,...]
 #       here: makes a folder to copy to the other host; with --archive also FOLDER.tar.xz, a sixth as large (54 MiB at
 #       most)
-#   FOLDER/gpu-check.sh run [RESULT.json] [--minutes 8] [--only NAME,...] [--tasks TASK,...]
+#   FOLDER/gpu-check.sh run [RESULT.json] [--minutes 8] [--only NAME,...] [--tasks TASK,...] [--causes SECONDS]
 #       there: checks correctness, then measures rates; the result is one JSON file
 # `pack` compiles each case for the GPU and runs the same training on this CPU; the GPU must give the same losses. `run`
-# needs Python, for a case of several ranks as many GPUs (it is skipped without), and for the peers PyTorch, JAX, and
-# llm.c's train_gpt2cu (HONE_LLMC, or on the path). It ends when its minutes are over, and the next `run` continues from
+# needs Python, and for the peers PyTorch, torchao, JAX, and llm.c's train_gpt2cu (HONE_LLMC, or on the path). Ranks
+# share a GPU where there are too few; that needs nvcc. It ends when its minutes are over, and the next `run` continues from
 # there. With --emulate the executables contain an emulated GPU, so that the check itself can be tested. Results of
 # hardware belong in docs/benchmarks/gpu/, whose page tools/gpu_page.py writes.
 set -eu

@@ -64,7 +64,8 @@ def compare_gradients(place: pathlib.Path, seconds: float) -> list[dict]:
 
 def is_right(losses: list[float], facts: dict) -> bool:
     """Whether the first losses are the CPU's."""
-    return gpu_cases.worst_of(losses, facts["losses"][: len(losses)]) <= gpu_cases.TOLERANCES[facts["precision"]]
+    case = gpu_cases.from_facts(facts)
+    return case.difference(losses, facts["losses"][: len(losses)]) <= case.tolerance
 
 
 def name_cause(case: dict, reruns: dict[str, dict], facts: dict) -> str | None:

@@ -33,7 +33,7 @@ SOURCES = ("python_frontend/examples/gpt2.py", "python_frontend/examples/llama.p
 # What a folder may have, to travel to the other host.
 LARGEST_MIB = 54
 SCRIPTS = ("gpu-check.sh", "gpu_check.py", "gpu_cases.py", "gpu_causes.py", "gpu_host.py", "gpu_process.py",
-           "gpu_run.py", "gpu_peers.py", "jax_peer.py", "peers.py")
+           "gpu_ranks.py", "gpu_run.py", "gpu_peers.py", "one_gpu_nccl.cu", "jax_peer.py", "peers.py")
 
 
 ORDERS = """On the host with the GPU, in this folder: ours, that is correctness, rates and kernels; then peers. The second goes
@@ -75,19 +75,24 @@ def export(case: gpu_cases.Case, package: pathlib.Path) -> None:
 def write_tokens(path: pathlib.Path, case: gpu_cases.Case) -> None:
     """As many ids as the steps of a rate case take, up to 1 MiB; after its end the file is read from the start
     again."""
+    if case.text:
+        prose = b"".join(page.read_bytes() for page in sorted((ROOT / "docs" / "rationale").glob("*.md")))
+        path.write_bytes(array.array("H", (256 - byte for byte in prose[: 1 << 19])).tobytes())  # no file of text
+        return
     draw = random.Random(1)
     count = min(1 << 19, max(20_000, case.batch * case.sequence * case.steps + 1))
     below = min(case.vocab, 1 << 16)
     path.write_bytes(array.array("H", [draw.randrange(below) for _ in range(count)]).tobytes())
 
 
-def estimate_in(report: pathlib.Path) -> dict[str, float]:
-    """Milliseconds of a step that honec expects, by family of kernels."""
+def estimates_in(report: pathlib.Path) -> dict:
+    """Milliseconds of a step that honec expects, and of the kernels of each family."""
+    facts = json.loads(report.read_text())
     sums: collections.Counter[str] = collections.Counter()
-    for launch in json.loads(report.read_text())["launches"]:
+    for launch in facts["launches"]:
         if launch["function"] != "evaluate":
             sums[launch["family"]] += 1e3 * launch["seconds"] * launch["times"]
-    return dict(sums)
+    return {"estimate": dict(sums), "expected_ms": 1e3 * facts["step"]["seconds"]}
 
 
 def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> None:
@@ -107,7 +112,7 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
         subprocess.run(["strip", "--strip-all", place / "train"], check=True)
     write_tokens(place / "tokens.bin", case)
     facts = {"name": name, **asdict(case), "arch": arguments.arch, "emulated": arguments.emulate,
-             "estimate": estimate_in(report / "report.json") if reports else {}}
+             **(estimates_in(report / "report.json") if reports else {})}
     if case.kind == "check":
         alone = [f"--precision={case.precision}", *case.options_of_one_rank]
         subprocess.run([honec, package, "-o", work / "train", *alone], check=True)
@@ -195,11 +200,13 @@ def main() -> int:
     running.add_argument("--minutes", type=float, default=8)
     running.add_argument("--only", type=some_of(gpu_cases.CASES, "case"))
     running.add_argument("--tasks", type=some_of(gpu_run.TASKS, "task"))
+    running.add_argument("--causes", type=float, default=60.0, metavar="SECONDS",
+                         help="what looking for the cause of wrong losses may take, per case")
     arguments = parser.parse_args()
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     if arguments.command == "pack":
         return pack(arguments)
-    return gpu_run.run(arguments.result, arguments.minutes, arguments.only, arguments.tasks)
+    return gpu_run.run(arguments.result, arguments.minutes, arguments.only, arguments.tasks, arguments.causes)
 
 
 if __name__ == "__main__":

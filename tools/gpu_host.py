@@ -24,7 +24,8 @@ def find_llmc() -> str | None:
 def describe_host() -> dict:
     """The GPU, its driver, and the versions of what is beside it."""
     facts = {"date": f"{datetime.datetime.now():%Y-%m-%d %H:%M}", "host": platform.processor() or platform.machine(),
-             "gpu": None, "torch": None, "jax": None, "llm.c": pathlib.Path(find_llmc() or "").name or None}
+             "gpu": None, "torch": None, "torchao": None, "jax": None,
+             "llm.c": pathlib.Path(find_llmc() or "").name or None}
     try:
         query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,power.limit",
                                 "--format=csv,noheader"], capture_output=True, text=True, check=True)
@@ -32,7 +33,7 @@ def describe_host() -> dict:
         facts |= dict(zip(names, query.stdout.splitlines()[0].split(", "), strict=True))
     except (OSError, subprocess.CalledProcessError, ValueError, IndexError):
         pass
-    for module in ("torch", "jax"):
+    for module in ("torch", "torchao", "jax"):
         found = subprocess.run([sys.executable, "-c", f"import {module}; print({module}.__version__)"],
                                capture_output=True, text=True)
         if found.returncode == 0:

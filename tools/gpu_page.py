@@ -29,11 +29,18 @@ NOTHING = """
 The figures of `honec --dry-run --arch` are estimates from published rates (docs/rationale/device-estimate.md).
 """
 
+ONE_GPU = """
+Cases marked "one GPU" are of two or four ranks that share it. NCCL refuses that, so `tools/one_gpu_nccl.cu` stands for
+it: the programs, their graphs and streams, cuBLASLt and cuDNN are those of several GPUs, what passes between ranks is
+not. Of curves (300 steps of prose) the means of the last 30 losses are compared.
+"""
+
 RATES = """
 Tokens per second of whole training steps (AdamW, clipping at 1), in brackets Hone's over the peer's: above 1, Hone is
 faster. Peak memory is what a program allocated: of Hone arena and workspaces, of PyTorch and JAX their allocator's
 peak. PyTorch: eager, or torch.compile in a mode, with fused attention and AdamW, padded vocabulary, bf16 autocast;
-JAX: one jitted step, cuDNN attention, donated state; llm.c: nothing computed twice, memory of the whole device.
+JAX: one jitted step, cuDNN attention, donated state; llm.c: nothing computed twice, memory of the whole device;
+torchao: a recipe of fp8 training under torch.compile, the head in bf16. "Expected" is what `honec --dry-run` says.
 """
 
 ESTIMATES = """
@@ -80,7 +87,8 @@ def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
                 continue
             repeats = {True: "yes", False: "**no**", None: ""}[outcome.get("repeats")]
             worst = f"{outcome['worst']:.1e}" + ("" if outcome["ok"] else " **too far**")
-            rows.append([name, case["precision"], against, worst, f"{outcome['bound']:.0e}", repeats])
+            shown = name + (" (one GPU)" if outcome.get("shared_gpu") else "")
+            rows.append([shown, case["precision"], against, worst, f"{outcome['bound']:.0e}", repeats])
     return rows
 
 
@@ -107,10 +115,12 @@ def rate_rows(cases: dict[str, dict]) -> list[list[str]]:
         row = [name, f"{case['batch']} x {case['sequence']}", case["precision"]]
         ours = case.get("rate")
         if not gpu_run.is_done(ours):
-            rows.append(row + [why_not(ours)] + [""] * 3)
+            rows.append(row + [why_not(ours)] + [""] * 5)
             continue
         mfu = f"{100 * ours['mfu']:.1f} %" if ours.get("mfu") else "-"
-        rows.append(row + [f"{ours['tokens_per_second']:,.0f}", f"{ours['ms']:.1f}", mfu, gib(ours["peak_bytes"])])
+        expected = f"{case['expected_ms']:.1f}" if case.get("expected_ms") else "-"
+        rows.append(row + [f"{ours['tokens_per_second']:,.0f}", f"{ours['ms']:.1f}", expected, mfu,
+                           gib(ours["peak_bytes"]), gib(ours.get("host_bytes"))])
     return rows
 
 
@@ -174,14 +184,18 @@ def hardware_section(name: str, report: dict, latest: dict[str, str]) -> str:
     host, cases = report["host"], report["cases"]
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
     facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
-    facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "jax", "llm.c") if peer in host]
+    facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "torchao", "jax", "llm.c") if peer in host]
     done = [case for case in cases.values() if gpu_run.is_done(case.get("kernels"))]
     libraries = sorted({case["kernels"]["libraries"] for case in done})
     text += f"`{name}`: " + ", ".join(facts + libraries)
-    text += ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n\n"
+    text += ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n"
+    if any(case.get("losses", {}).get("shared_gpu") for case in cases.values()):
+        text += ONE_GPU
+    text += "\n"
     text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
     if rows := rate_rows(cases):
-        text += RATES + "\n" + table(["case", "batch", "precision", "Hone", "ms", "MFU", "GiB"], rows)
+        head = ["case", "batch", "precision", "Hone", "ms", "expected ms", "MFU", "GiB", "pinned GiB"]
+        text += RATES + "\n" + table(head, rows)
     if rows := peer_rows(cases):
         text += "\n" + table(["case", "peer", "tokens/s", "ms", "GiB"], rows)
     if "ok" in (nccl := report.get("nccl", {})):

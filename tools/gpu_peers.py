@@ -1,6 +1,7 @@
 """The peers of gpu_check.py, each in a process of its own, whose memory ends with it.
 
     gpu_peers.py torch-rate FACTS MODE    steps of PyTorch, timed: eager, or torch.compile in that mode
+    gpu_peers.py torchao-rate FACTS RECIPE  the same with fp8 products of torchao in a recipe, compiled
     gpu_peers.py torch-losses FACTS FILE  losses of eager steps from the weights in FILE, on the tokens beside it
     gpu_peers.py jax-rate FACTS           steps of JAX, timed
 
@@ -39,17 +40,30 @@ def time_steps(case: gpu_cases.Case, step: Callable[[], object], wait: Callable[
     return {"ms": ms, "tokens_per_second": 1e3 * case.batch * case.sequence / ms}
 
 
-def torch_rate(facts: dict, mode: str) -> dict:
+def torch_rate(facts: dict, mode: str, prepare: Callable = lambda model: None) -> dict:
     import torch
 
     case = gpu_cases.from_facts(facts)
     torch.set_float32_matmul_precision("high")
     with torch.device("cuda"):  # weights are drawn there
         training = gpu_cases.make_training(case.padded)
-    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, case.precision,
-                            compiles=mode != "eager", device="cuda", mode=mode)
+    precision = "fp32" if case.precision == "fp32" else "bf16"
+    step = peers.torch_step(training, case.vocab, case.batch, case.sequence, precision, compiles=mode != "eager",
+                            device="cuda", mode=mode, prepare=prepare)
     answer = time_steps(case, step, torch.cuda.synchronize)
     return answer | {"version": torch.__version__, "peak_bytes": torch.cuda.max_memory_allocated()}
+
+
+def torchao_rate(facts: dict, recipe: str) -> dict:
+    """In bf16 but for the products of layers; the head stays in bf16, as in torchtitan."""
+    import torchao
+    from torchao.float8 import Float8LinearConfig, convert_to_float8_training
+
+    def prepare(model) -> None:
+        convert_to_float8_training(model, config=Float8LinearConfig.from_recipe_name(recipe),
+                                   module_filter_fn=lambda _, name: name != "head")
+
+    return torch_rate(facts, "default", prepare) | {"version": torchao.__version__}
 
 
 def torch_losses(facts: dict, weights: str) -> dict:
@@ -105,7 +119,8 @@ def main() -> int:
     frontend = HERE.parent / "python_frontend"
     sys.path[:0] = [str(HERE / "python"), str(frontend), str(frontend / "examples")]
     name, facts, *more = sys.argv[1:]
-    answers = {"torch-rate": torch_rate, "torch-losses": torch_losses, "jax-rate": jax_rate}
+    answers = {"torch-rate": torch_rate, "torchao-rate": torchao_rate, "torch-losses": torch_losses,
+               "jax-rate": jax_rate}
     print(json.dumps(answers[name](json.loads(pathlib.Path(facts).read_text()), *more)))
     return 0
 

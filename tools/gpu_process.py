@@ -3,6 +3,7 @@ checked among them."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pathlib
@@ -36,11 +37,16 @@ def execute(command: list, seconds: float) -> str:
     return execute_with_stderr(command, seconds)[0]
 
 
+def library_path() -> str:
+    """LD_LIBRARY_PATH of what is executed."""
+    paths = (os.environ.get("LD_LIBRARY_PATH"), *library_folders(), str(HERE / "lib"))
+    return ":".join(path for path in paths if path)
+
+
 def execute_with_stderr(command: list, seconds: float, variables: dict[str, str] | None = None) -> tuple[str, str]:
     """As execute(), with standard error."""
-    paths = [path for path in (os.environ.get("LD_LIBRARY_PATH"), *library_folders(), str(HERE / "lib")) if path]
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(WORK / "inductor"), "PYTHONDONTWRITEBYTECODE": "1",
-                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "LD_LIBRARY_PATH": ":".join(paths),
+                                "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "LD_LIBRARY_PATH": library_path(),
                                 **(variables or {})}
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True, env=environment)
@@ -67,27 +73,34 @@ def count_gpus() -> int:
     return len(listed.stdout.splitlines())
 
 
-def ranks_in(place: pathlib.Path) -> int:
-    """Processes of the case in a folder."""
-    facts = place / "case.json"
-    return gpu_cases.from_facts(json.loads(facts.read_text())).ranks if facts.exists() else 1
+def shares_gpu(facts: dict) -> bool:
+    """Whether the ranks of a case share one GPU, for there are too few. Emulated ones never are."""
+    ranks = gpu_cases.from_facts(facts).ranks
+    return ranks > 1 and not facts.get("emulated") and 0 < count_gpus() < ranks
 
 
-def launcher(ranks: int) -> tuple[str, ...]:
-    """What starts a program in so many processes."""
+@functools.cache
+def stand_in_folder() -> pathlib.Path:
+    """Where the library lies that passes what ranks on one GPU send (one_gpu_nccl.cu), compiled at the first call."""
+    folder = WORK / "one-gpu"
+    folder.mkdir(parents=True, exist_ok=True)
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    execute([nvcc, "-O2", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC", HERE / "one_gpu_nccl.cu",
+             "-o", folder / "libnccl.so.2"], 120)
+    return folder
+
+
+def launcher(place: pathlib.Path) -> tuple[str, ...]:
+    """What starts the program in a folder: nothing, or a command that makes ranks of it."""
+    file = place / "case.json"
+    facts = json.loads(file.read_text()) if file.exists() else None
+    ranks = gpu_cases.from_facts(facts).ranks if facts else 1
     if ranks == 1:
         return ()
-    if shutil.which("torchrun"):
-        return ("torchrun", "--no-python", "--standalone", f"--nproc-per-node={ranks}", "--")
-    return ("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks))
-
-
-def lacking_gpus(facts: dict) -> dict | None:
-    """The answer of a task for which there are too few GPUs; None: there are enough. Emulated ones always are."""
-    ranks, there = gpu_cases.from_facts(facts).ranks, count_gpus()
-    if ranks == 1 or facts.get("emulated") or ranks <= there:
-        return None
-    return {"skipped": f"needs {ranks} GPUs, this host has {there}"}
+    start = (sys.executable, str(HERE / "gpu_ranks.py"), str(ranks))
+    if not shares_gpu(facts):
+        return start
+    return ("env", "CUDA_VISIBLE_DEVICES=0", f"LD_LIBRARY_PATH={stand_in_folder()}:{library_path()}", *start)
 
 
 def train_with_stderr(place: pathlib.Path, steps: int, seconds: float, *more: str,
@@ -95,7 +108,7 @@ def train_with_stderr(place: pathlib.Path, steps: int, seconds: float, *more: st
     """The steps in the log of a run, and its standard error. `before` is a command that runs the program."""
     log = WORK / "log.jsonl"
     log.unlink(missing_ok=True)
-    command = [*launcher(ranks_in(place)), *before, place / "train", "--data", place / "tokens.bin", "--steps", steps,
+    command = [*launcher(place), *before, place / "train", "--data", place / "tokens.bin", "--steps", steps,
                "--seed", 1, "--log", log]
     _, err = execute_with_stderr([*command, "--quiet", *more], seconds, variables)
     return [line for line in map(json.loads, log.read_text().splitlines()) if "loss" in line], err

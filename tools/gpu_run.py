@@ -25,10 +25,12 @@ from gpu_process import Failure
 # Seconds that a task may take, and that must be left for it to begin.
 BOUNDS = {"smoke": (60, 5), "launches": (60, 5), "losses": (60, 5), "rate": (90, 15), "kernels": (60, 15),
           "torch losses": (90, 20),
-          "torch reduce-overhead": (180, 45), "jax": (150, 45), "llm.c": (120, 30), "torch eager": (120, 30),
+          "torch reduce-overhead": (180, 45), "torchao tensorwise": (180, 45), "torchao rowwise": (180, 45),
+          "jax": (150, 45), "llm.c": (120, 30), "torch eager": (120, 30),
           "torch max-autotune": (240, 60)}
 # Peers that are timed, what tells most first. A mode that searches takes longest, and may end in a crash.
-PEERS = ("torch reduce-overhead", "jax", "llm.c", "torch eager", "torch max-autotune")
+PEERS = ("torch reduce-overhead", "torchao tensorwise", "torchao rowwise", "jax", "llm.c", "torch eager",
+         "torch max-autotune")
 
 
 # ---- Tasks -----------------------------------------------------------------------------------------------------------
@@ -36,21 +38,17 @@ PEERS = ("torch reduce-overhead", "jax", "llm.c", "torch eager", "torch max-auto
 
 def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     """Losses against the CPU's, and against a second run."""
-    if lacking := gpu_process.lacking_gpus(facts):
-        return lacking
     runs = [[line["loss"] for line in gpu_process.train(place, facts["steps"], seconds / 2)] for _ in range(2)]
-    worst, bound = gpu_cases.worst_of(runs[0], facts["losses"]), gpu_cases.TOLERANCES[facts["precision"]]
-    repeats = runs[0] == runs[1]
-    return {"worst": worst, "bound": bound, "repeats": repeats, "ok": worst <= bound and repeats, "losses": runs[0]}
+    case = gpu_cases.from_facts(facts)
+    worst, repeats = case.difference(runs[0], facts["losses"]), runs[0] == runs[1]
+    found = {"worst": worst, "bound": case.tolerance, "repeats": repeats, "ok": worst <= case.tolerance and repeats}
+    return found | ({"shared_gpu": True} if gpu_process.shares_gpu(facts) else {}) | {"losses": runs[0]}
 
 
 def smoke(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     """What `--smoke` tries: trials that failed, and products that the library lacks."""
-    if lacking := gpu_process.lacking_gpus(facts):
-        return lacking
     try:
-        launcher = gpu_process.launcher(gpu_process.ranks_in(place))
-        out, error = gpu_process.execute([*launcher, place / "train", "--smoke"], seconds), None
+        out, error = gpu_process.execute([*gpu_process.launcher(place), place / "train", "--smoke"], seconds), None
     except Failure as failure:
         out, error = failure.stdout, str(failure)
     try:
@@ -103,7 +101,8 @@ def measure_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     info = gpu_process.execute([place / "train", "--info"], 20)
     found = {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms,
              "mfu": statistics.median(shares) if shares else None,
-             "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"), "losses": losses}
+             "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"),
+             "host_bytes": bytes_in(info, "second arena (pinned)"), "losses": losses}
     if flags:
         again = gpu_process.train(place, facts["steps"], ends - time.monotonic(), *flags)
         found["repeats"] = found["ok"] = losses == [line["loss"] for line in again]
@@ -174,6 +173,14 @@ def llmc_knows(facts: dict) -> bool:
     return kind == ("gpt2", "bf16", 1024, None) and LLMC_MODELS.get(settings.get("layers", 12)) == model
 
 
+def knows(peer: str, facts: dict) -> bool:
+    """Whether a peer is compared with a case."""
+    case = gpu_cases.from_facts(facts)
+    if peer.startswith("torchao "):
+        return case.precision.startswith("fp8")
+    return not case.is_deterministic and case.has_peers and (peer != "llm.c" or llmc_knows(facts))
+
+
 def llmc_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     """The median of what llm.c prints for each step, without the first third. Its best settings: nothing is computed
     twice. It evaluates once before the first step and once after the last, which its times leave out."""
@@ -218,8 +225,9 @@ def torch_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
         answer = ask_peer("torch-losses", place, ends - time.monotonic(), str(weights))
     finally:
         weights.unlink(missing_ok=True)
-    worst, bound = gpu_cases.worst_of(ours, answer["losses"]), gpu_cases.TOLERANCES[facts["precision"]]
-    return {"worst": worst, "bound": bound, "ok": worst <= bound, **answer}
+    case = gpu_cases.from_facts(facts)
+    worst = case.difference(ours, answer["losses"])
+    return {"worst": worst, "bound": case.tolerance, "ok": worst <= case.tolerance, **answer}
 
 
 TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
@@ -232,6 +240,8 @@ TASKS: dict[str, Callable[[pathlib.Path, dict, float], dict]] = {
     "torch losses": torch_losses,
     "torch reduce-overhead": compare_with("torch-rate", "reduce-overhead"),
     "torch max-autotune": compare_with("torch-rate", "max-autotune"),
+    "torchao tensorwise": compare_with("torchao-rate", "tensorwise"),
+    "torchao rowwise": compare_with("torchao-rate", "rowwise"),
     "torch eager": compare_with("torch-rate", "eager"),
     "jax": compare_with("jax-rate"),
     "llm.c": lambda place, facts, seconds: compare_rates(place, facts, seconds,
@@ -252,10 +262,11 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
     tasks = [(name, task) for name in checks for task in ("smoke", "launches", "losses")]
     tasks += [(name, task) for name in rates for task in ("rate", "kernels")]
     tasks += [(name, "torch losses") for name in checks
-              if not cases[name]["settings"].get("dropout") and known[name].ranks == 1 and known[name].has_peers]
+              if not cases[name]["settings"].get("dropout") and known[name].ranks == 1 and known[name].has_peers
+              and not known[name].text]
     compared = [name for name in rates if not known[name].is_deterministic and known[name].has_peers]
     tasks += [(name, BRANCHES) for name in compared]
-    tasks += [(name, peer) for peer in PEERS for name in compared if peer != "llm.c" or llmc_knows(cases[name])]
+    tasks += [(name, peer) for peer in PEERS for name in rates if knows(peer, cases[name])]
     return tasks + [(name, "torch losses") for name in compared]
 
 
@@ -264,7 +275,7 @@ def plan(cases: dict[str, dict]) -> list[tuple[str, str]]:
 
 def needs(task: str) -> str | None:
     """What a task compares with, as gpu_host.describe_host() names it."""
-    return "torch" if task.startswith("torch ") else task if task in PEERS else None
+    return task.split()[0] if task.startswith("torch ") or task in PEERS else None
 
 
 def perform(task: str, place: pathlib.Path, facts: dict, deadline: float) -> dict:
@@ -286,7 +297,8 @@ def start_result(path: pathlib.Path) -> dict:
     if path.exists():
         earlier = json.loads(path.read_text())
         if all(earlier["host"].get(key) == host.get(key) for key in ("gpu", "driver")):
-            return earlier | {"host": earlier["host"] | {key: host[key] for key in ("torch", "jax", "llm.c")}}
+            peers = ("torch", "torchao", "jax", "llm.c")
+            return earlier | {"host": earlier["host"] | {key: host.get(key) for key in peers}}
     return {"host": host, "copy": gpu_host.measure_copy(), "nccl": gpu_host.probe_nccl(), "cases": {}}
 
 
@@ -294,7 +306,8 @@ def is_done(outcome: dict | None) -> bool:
     return outcome is not None and "error" not in outcome and "skipped" not in outcome
 
 
-def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: list[str] | None = None) -> int:
+def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: list[str] | None = None,
+        causes: float = 60.0) -> int:
     deadline = time.monotonic() + 60 * minutes
     gpu_process.WORK.mkdir(exist_ok=True)
     for program in [*gpu_process.HERE.glob("*/train"), *gpu_process.HERE.glob("hone-probe-nccl")]:
@@ -303,17 +316,18 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
     cases = {name: found[name] for name in gpu_cases.CASES if name in found and name in (only or found)}
     report = start_result(result)
     for name, facts in cases.items():
-        shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated", "estimate")
+        shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated", "estimate",
+                 "expected_ms")
         report["cases"].setdefault(name, {key: facts[key] for key in shown if key in facts})
     # What failed before comes last: a peer that crashes each time takes no time from the others.
     for name, task in sorted(plan(cases), key=lambda each: "error" in report["cases"][each[0]].get(each[1], {})):
         case = report["cases"][name]
-        if task not in (tasks or TASKS) or is_done(case.get(task)) or (needs(task) and not report["host"][needs(task)]):
+        if task not in (tasks or TASKS) or is_done(case.get(task)) or (needs(task) and not report["host"].get(needs(task))):
             continue
         start = time.monotonic()
         case[task] = perform(task, gpu_process.HERE / name, cases[name], deadline)
         if task == "losses" and ("error" in case[task] or not case[task].get("ok", True)):
-            seconds = min(60.0, deadline - time.monotonic())
+            seconds = min(causes, deadline - time.monotonic())
             case[task] |= gpu_causes.find_cause(gpu_process.HERE / name, cases[name], case, seconds)
         case[task]["seconds"] = round(time.monotonic() - start, 1)
         long = ("losses", "kernels", "libraries", "trials", "rows", "gradients",

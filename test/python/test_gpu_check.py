@@ -3,12 +3,14 @@
 import array
 import json
 import pathlib
+import subprocess
 import sys
 import time
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
 
 import gpu_cases  # noqa: E402
 import gpu_causes  # noqa: E402
@@ -361,7 +363,7 @@ def test_a_page_quotes_results(folder):
     assert "Nothing has run" not in text
     assert "## Made-up GPU, 2000-01-01 00:00" in text and "cuBLASLt 13.0.0" in text
     assert "| gpt2-tiny-fp32 | fp32 | the CPU target | 1.0e-06 | 1e-04 | yes |" in text
-    assert "| gpt2-124m | 64 x 1024 | bf16 | 600,000 | 50.0 | 50.0 % | 16.0 |" in text
+    assert "| gpt2-124m | 64 x 1024 | bf16 | 600,000 | 50.0 | - | 50.0 % | 16.0 | - |" in text
     assert "| gpt2-124m | torch reduce-overhead | 500,000 (**1.20**) | 60.0 | 32.0 |" in text
     assert "| jax |" not in text  # there was no time for it
     assert "| row: reduce ln_f | 4 | 2.00 | 100.0 % | 3000 | 75 % | - | no |" in text
@@ -494,3 +496,24 @@ def test_the_jax_peer_learns(name):
     losses = [float(step()) for _ in range(5)]
     assert losses[0] == pytest.approx(5.77, abs=0.1)  # log of the vocabulary, of untrained weights
     assert losses == sorted(losses, reverse=True)
+
+
+def start_ranks(count: int, script: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, TOOLS / "gpu_ranks.py", str(count), "sh", "-c", script],
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_ranks_get_the_variables_of_torchrun():
+    done = start_ranks(2, 'echo "$RANK $LOCAL_RANK of $WORLD_SIZE at $MASTER_ADDR"')
+    assert sorted(done.stdout.splitlines()) == ["0 0 of 2 at 127.0.0.1", "1 1 of 2 at 127.0.0.1"]
+    assert done.returncode == 0
+
+
+def test_a_rank_that_fails_ends_the_others():
+    assert start_ranks(2, 'if [ "$RANK" = 1 ]; then exit 3; fi; sleep 50').returncode == 3
+
+
+def test_a_curve_is_compared_by_its_end():
+    case = gpu_cases.CASES["llama-tiny-curve-bf16"]
+    assert case.difference([9.0] * 270 + [2.0] * 30, [5.0] * 270 + [2.0] * 30) == 0
+    assert case.difference([5.0] * 270 + [2.2] * 30, [5.0] * 270 + [2.0] * 30) == pytest.approx(0.1)
