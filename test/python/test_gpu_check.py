@@ -510,7 +510,7 @@ def test_ranks_get_the_variables_of_torchrun():
 
 
 def test_a_rank_that_fails_ends_the_others():
-    assert start_ranks(2, 'if [ "$RANK" = 1 ]; then exit 3; fi; sleep 50').returncode == 3
+    assert start_ranks(2, 'if [ "$RANK" = 1 ]; then exit 3; fi; exec sleep 50').returncode == 3
 
 
 def test_a_curve_is_compared_by_its_end():
