@@ -58,10 +58,11 @@ enum Type {
   bfloat16 = 9
 };
 enum Op { sum = 0, maximum = 2, minimum = 3 };
-struct UniqueId {
+} // namespace
+
+struct UniqueId { // not in the namespace: functions that take it are exported
   char internal[128];
 };
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // What the ranks of a communicator share
