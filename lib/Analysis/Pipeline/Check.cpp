@@ -18,9 +18,9 @@ using llvm::StringRef;
 using llvm::Twine;
 
 StringRef hone::pipeline::ruleName(Rule rule) {
-  static constexpr std::array<llvm::StringLiteral, 8> names = {
-      "shape",   "once",       "data order", "micro-batch order",
-      "channel", "FIFO order", "window",     "deadlock"};
+  static constexpr std::array<llvm::StringLiteral, 9> names = {
+      "shape",   "overlap",    "once",   "data order", "micro-batch order",
+      "channel", "FIFO order", "window", "deadlock"};
   return names[size_t(rule)];
 }
 
@@ -45,6 +45,7 @@ private:
   template <typename Check> Found forEach(Check check) const;
 
   Found checkShape() const;
+  Found checkOverlaps() const;
   Found checkDuplicates() const;
   Found checkMissing() const;
   Found checkMissing(int chunk, int micro) const;
@@ -67,6 +68,8 @@ private:
 
 Found Checker::check() {
   if (Found found = checkShape())
+    return found;
+  if (Found found = checkOverlaps())
     return found;
   positions.emplace(schedule);
   for (auto rule :
@@ -110,7 +113,7 @@ template <typename Check> Found Checker::forEach(Check check) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Each action once
+// Each action on its rank, and once
 //===----------------------------------------------------------------------===//
 
 Found Checker::checkShape() const {
@@ -136,6 +139,30 @@ Found Checker::checkShape() const {
       return wrong("expected no transfer: chunk " + Twine(other) +
                    " is on this rank");
     return std::nullopt;
+  });
+}
+
+/// Such actions read nothing of each other: what a forward action makes, the
+/// backward one of the same chunk and micro-batch alone reads on this rank.
+Found Checker::checkOverlaps() const {
+  return forEach([&](int rank, int position, const Action &action) -> Found {
+    if (!action.overlapsNext)
+      return std::nullopt;
+    auto wrong = [&](const Twine &found) {
+      return violation(Rule::Overlap, rank, position,
+                       "expected a backward action of another chunk or "
+                       "micro-batch right behind a forward one, found " +
+                           found);
+    };
+    if (action.kind != ActionKind::Forward)
+      return wrong("it to overlap");
+    if (position + 1 == int(schedule.ranks[rank].size()))
+      return wrong("the end");
+    const Action &next = at(rank, position + 1);
+    bool isOther = next.chunk != action.chunk || next.micro != action.micro;
+    if (computesInputGradient(next.kind) && isOther)
+      return std::nullopt;
+    return wrong(formatAction(next));
   });
 }
 

@@ -28,12 +28,21 @@ std::string hone::pipeline::formatAction(const Action &action) {
       .str();
 }
 
+/// What torch writes behind actions that run together, in brackets.
+static constexpr llvm::StringLiteral overlapName = "OVERLAP_F_B";
+
 void hone::pipeline::writeCsv(const Schedule &schedule,
                               llvm::raw_ostream &out) {
   for (llvm::ArrayRef<Action> list : schedule.ranks) {
-    llvm::interleave(
-        list, out, [&](const Action &action) { out << formatAction(action); },
-        ",");
+    bool isBehind = false; // an action that overlaps this one
+    for (auto [position, action] : llvm::enumerate(list)) {
+      if (position != 0)
+        out << (isBehind ? ';' : ',');
+      out << (action.overlapsNext ? "(" : "") << formatAction(action);
+      if (isBehind)
+        out << ')' << overlapName;
+      isBehind = action.overlapsNext;
+    }
     out << '\n';
   }
 }
@@ -61,6 +70,7 @@ private:
                      message);
   }
   Error readRow(StringRef row, size_t line);
+  Error readCell(StringRef word, size_t line, size_t column);
   Expected<Action> readAction(StringRef word, size_t line, size_t column) const;
   Error findShape();
   Error findPlacement();
@@ -95,6 +105,27 @@ Expected<Action> Reader::readAction(StringRef word, size_t line,
                      "kind F, B, I, W, SEND_F, RECV_F, SEND_B or RECV_B");
 }
 
+/// An action, or two that run together.
+Error Reader::readCell(StringRef word, size_t line, size_t column) {
+  StringRef pair = word;
+  bool isPair = pair.consume_front("(");
+  if (isPair && !pair.consume_back((")" + overlapName).str()))
+    return errorAt(line, column,
+                   "'" + word + "', expected (3F1;3B0)" + overlapName);
+  llvm::SmallVector<StringRef, 2> words = {pair};
+  if (isPair)
+    words = {pair.split(';').first, pair.split(';').second};
+  for (StringRef each : words) {
+    Expected<Action> action = readAction(each.trim(), line, column);
+    if (!action)
+      return action.takeError();
+    rows.back().push_back({*action, line, column});
+  }
+  if (isPair)
+    rows.back().rbegin()[1].action.overlapsNext = true;
+  return Error::success();
+}
+
 Error Reader::readRow(StringRef row, size_t line) {
   std::vector<Cell> &cells = rows.emplace_back();
   for (size_t begin = 0; begin <= row.size();) {
@@ -105,10 +136,8 @@ Error Reader::readRow(StringRef row, size_t line) {
     begin = end + 1;
     if (word.empty())
       continue;
-    Expected<Action> action = readAction(word, line, column);
-    if (!action)
-      return action.takeError();
-    cells.push_back({*action, line, column});
+    if (Error error = readCell(word, line, column))
+      return error;
   }
   if (cells.empty())
     return errorAt(line, 1,

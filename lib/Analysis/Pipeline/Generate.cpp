@@ -23,8 +23,29 @@ using llvm::StringRef;
 /// typo.
 static constexpr int maxChunksPerRank = 1024;
 
+bool hone::pipeline::mayOverlap(ScheduleKind kind) {
+  return kind == ScheduleKind::OneForwardOneBackward ||
+         kind == ScheduleKind::Interleaved ||
+         kind == ScheduleKind::ZeroBubbleH1;
+}
+
+static constexpr llvm::StringLiteral overlapSuffix = "+overlap";
+
 llvm::Expected<ScheduleChoice>
 hone::pipeline::parseScheduleChoice(StringRef text) {
+  StringRef base = text;
+  if (base.consume_back(overlapSuffix)) {
+    llvm::Expected<ScheduleChoice> choice = parseScheduleChoice(base);
+    if (!choice)
+      return choice.takeError();
+    if (choice->overlaps || !mayOverlap(choice->kind))
+      return makeError("'" + text +
+                       "': no two of its actions can run together, expected "
+                       "1f1b+overlap, interleaved=2+overlap (or more chunks "
+                       "per rank) or zb-h1+overlap");
+    choice->overlaps = true;
+    return choice;
+  }
   auto [name, chunks] = text.split('=');
   if (name == "interleaved" && text != name) {
     ScheduleChoice choice = {ScheduleKind::Interleaved};
@@ -51,6 +72,10 @@ hone::pipeline::parseScheduleChoice(StringRef text) {
 }
 
 std::string hone::pipeline::formatScheduleChoice(ScheduleChoice choice) {
+  if (choice.overlaps) {
+    choice.overlaps = false;
+    return formatScheduleChoice(choice) + overlapSuffix.str();
+  }
   switch (choice.kind) {
   case ScheduleKind::GPipe:
     return "gpipe";
@@ -86,6 +111,8 @@ public:
     if (micro < shape.microBatches)
       actions.push_back({kind, shape.chunkOf(rank, index), micro});
   }
+  /// Lets the latest action run together with the one that follows.
+  void overlapNext() { actions.back().overlapsNext = true; }
   int count(ActionKind kind, int index = 0) const {
     return next[index][size_t(kind)];
   }
@@ -110,8 +137,11 @@ static void writeGPipe(const Shape &shape, RankWriter &list) {
 /// Interleaved 1F1B; with one chunk per rank 1F1B itself. Micro-batches go
 /// through the chunks in groups of `ranks`. The first group also has the
 /// remainder: as a short last group it would let ranks wait for each other in a
-/// circle.
-static void writeInterleaved(const Shape &shape, int rank, RankWriter &list) {
+/// circle. With `overlaps` a rank is one action more ahead, and with one chunk
+/// twice as many: a value then takes a pair of actions from rank to rank, on
+/// its way forward and back.
+static void writeInterleaved(const Shape &shape, int rank, bool overlaps,
+                             RankWriter &list) {
   int p = shape.ranks, v = shape.chunksPerRank, m = shape.microBatches;
   int first = m < p ? m : p + m % p;
   std::vector<int> order; // chunks of successive forward actions
@@ -122,17 +152,41 @@ static void writeInterleaved(const Shape &shape, int rank, RankWriter &list) {
     micro += size;
   }
   int total = m * v;
-  int ahead = std::min(total, 2 * (p - rank - 1) + (v - 1) * first);
+  int ahead = 2 * (p - rank - 1) + (v - 1) * first + overlaps;
   // 1F1B sends its first micro-batch straight to the last rank and back.
-  if (v == 1)
-    ahead = std::min(total, p - rank - 1);
+  if (v == 1 && !overlaps)
+    ahead = p - rank - 1;
+  ahead = std::min(total, ahead);
   for (int step = 0; step != total + ahead; ++step) {
     if (step < total)
       list.add(ActionKind::Forward, order[step]);
+    if (overlaps && step >= ahead && step < total)
+      list.overlapNext();
     // Backward takes the same groups, chunks in reverse.
     if (step >= ahead)
       list.add(ActionKind::Backward, v - 1 - order[step - ahead]);
   }
+}
+
+/// The same with one chunk per rank and gradients of weights of their own,
+/// which are left for the end where no forward action is: other ranks wait for
+/// the gradients of inputs.
+static void writeOverlappedZeroBubble(const Shape &shape, int rank,
+                                      RankWriter &list) {
+  int m = shape.microBatches;
+  int ahead = std::min(m, 2 * (shape.ranks - rank - 1) + 1);
+  for (int micro = 0; micro != ahead; ++micro)
+    list.add(ActionKind::Forward);
+  for (int micro = ahead; micro != m; ++micro) {
+    list.add(ActionKind::Forward);
+    list.overlapNext();
+    list.add(ActionKind::BackwardInput);
+    list.add(ActionKind::BackwardWeight);
+  }
+  while (list.count(ActionKind::BackwardInput) < m)
+    list.add(ActionKind::BackwardInput);
+  while (list.count(ActionKind::BackwardWeight) < m)
+    list.add(ActionKind::BackwardWeight);
 }
 
 /// 1F1B whose weight gradients lag behind by as many micro-batches as the rank
@@ -200,6 +254,7 @@ Schedule hone::pipeline::generateSchedule(ScheduleChoice choice, int ranks,
                     isV ? Placement::V : Placement::Loop};
   assert(choice.kind == ScheduleKind::Interleaved ||
          choice.chunksPerRank == (isV ? 2 : 1));
+  assert(!choice.overlaps || mayOverlap(choice.kind));
   for (int rank = 0; rank != ranks; ++rank) {
     RankWriter list(schedule.shape, rank);
     switch (choice.kind) {
@@ -208,10 +263,11 @@ Schedule hone::pipeline::generateSchedule(ScheduleChoice choice, int ranks,
       break;
     case ScheduleKind::OneForwardOneBackward:
     case ScheduleKind::Interleaved:
-      writeInterleaved(schedule.shape, rank, list);
+      writeInterleaved(schedule.shape, rank, choice.overlaps, list);
       break;
     case ScheduleKind::ZeroBubbleH1:
-      writeZeroBubbleH1(schedule.shape, rank, list);
+      (choice.overlaps ? writeOverlappedZeroBubble
+                       : writeZeroBubbleH1)(schedule.shape, rank, list);
       break;
     case ScheduleKind::ZeroBubbleV:
       writeZeroBubbleV(schedule.shape, rank, list);

@@ -81,12 +81,14 @@ void Replay::advance(int rank) {
   llvm::ArrayRef<Action> list = schedule.ranks[rank];
   while (state.position != int(list.size())) {
     const Action &action = list[state.position];
-    if (isTransfer(action.kind))
+    if (isTransfer(action.kind)) {
       post(rank, state.position++);
-    else if (compute(rank, action))
-      ++state.position;
-    else
+      continue;
+    }
+    size_t count = action.overlapsNext ? 2 : 1;
+    if (!compute(rank, list.slice(size_t(state.position), count)))
       return;
+    state.position += int(count);
   }
 }
 
@@ -103,13 +105,15 @@ std::optional<Action> Replay::sendBefore(const Action &action) const {
   return send->micro >= 0 ? send : std::nullopt;
 }
 
-/// Runs a compute action if what it waits for is done.
-bool Replay::compute(int rank, const Action &action) {
+/// Runs compute actions at once if what they wait for is done.
+bool Replay::compute(int rank, llvm::ArrayRef<Action> actions) {
   RankState &state = states[rank];
   RankTimeline &times = timeline.ranks[rank];
   double begin = state.now, made = state.now;
-  for (const std::optional<Action> &transfer :
-       {receiveBefore(schedule.shape, action), sendBefore(action)}) {
+  llvm::SmallVector<std::optional<Action>, 4> awaited;
+  for (const Action &action : actions)
+    awaited.append({receiveBefore(schedule.shape, action), sendBefore(action)});
+  for (const std::optional<Action> &transfer : awaited) {
     if (!transfer)
       continue;
     int position = found.of(*transfer);
@@ -123,8 +127,9 @@ bool Replay::compute(int rank, const Action &action) {
     Action send = isSend(transfer->kind) ? *transfer : otherEnd(*transfer);
     made = states[schedule.shape.rankOf(send.chunk)].posted[found.of(send)];
   }
-  double taken = seconds ? seconds->chunks[action.chunk][action.kind] : 0;
-  times.spans[state.position] = {begin, begin + taken};
+  double taken = seconds ? seconds->of(actions) : 0;
+  for (size_t index = 0; index != actions.size(); ++index)
+    times.spans[size_t(state.position) + index] = {begin, begin + taken};
   times.busy += taken;
   times.exposed += begin - std::max(state.now, made);
   state.now = begin + taken;

@@ -4,7 +4,8 @@
 // first out, while their rank goes on. A message begins when its send and its
 // receive are both at the head of their queues (a rendezvous: nothing is
 // buffered), and takes its seconds. A compute action waits for its receive,
-// and for a free buffer of windows that it writes.
+// and for a free buffer of windows that it writes; two that run together wait
+// for what both need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +69,7 @@ private:
   void makeQueues(QueueOf queueOf);
   void run();
   void advance(int rank);
-  bool compute(int rank, const Action &action);
+  bool compute(int rank, llvm::ArrayRef<Action> actions);
   void post(int rank, int position);
   std::optional<int> deliver(int number);
   std::optional<Action> sendBefore(const Action &action) const;

@@ -112,6 +112,13 @@ bool Schedule::hasTransfers() const {
          hasAny(ActionKind::SendGradient) || hasAny(ActionKind::RecvGradient);
 }
 
+bool Schedule::hasOverlaps() const {
+  return llvm::any_of(ranks, [](llvm::ArrayRef<Action> list) {
+    return llvm::any_of(
+        list, [](const Action &action) { return action.overlapsNext; });
+  });
+}
+
 /// The channels of a shape in ascending order.
 static std::vector<Channel> channelsOf(const Shape &shape) {
   std::vector<Channel> channels;
@@ -141,19 +148,29 @@ void hone::pipeline::numberChannels(Schedule &schedule) {
     }
 }
 
-/// A rank's list with the transfers of its actions.
+/// A rank's list with the transfers of its actions. Two that run together are
+/// one here.
 static std::vector<Action>
 withTransfers(const Shape &shape, llvm::ArrayRef<Action> list, int ahead) {
+  std::vector<llvm::ArrayRef<Action>> runs;
+  for (size_t begin = 0, size = 1; begin != list.size(); begin += size) {
+    size = list[begin].overlapsNext && begin + 1 != list.size() ? 2 : 1;
+    runs.push_back(list.slice(begin, size));
+  }
   std::vector<Action> result;
   result.reserve(3 * list.size());
-  size_t received = 0; // receives of actions before it are placed
-  for (auto [position, action] : llvm::enumerate(list)) {
-    for (; received < list.size() && received <= position + ahead; ++received)
-      if (std::optional<Action> receive = receiveBefore(shape, list[received]))
-        result.push_back(*receive);
-    result.push_back(action);
-    if (std::optional<Action> send = sendAfter(shape, action))
-      result.push_back(*send);
+  auto place = [&](const std::optional<Action> &transfer) {
+    if (transfer)
+      result.push_back(*transfer);
+  };
+  size_t received = 0; // receives of runs before it are placed
+  for (auto [position, run] : llvm::enumerate(runs)) {
+    for (; received < runs.size() && received <= position + ahead; ++received)
+      for (const Action &action : runs[received])
+        place(receiveBefore(shape, action));
+    result.insert(result.end(), run.begin(), run.end());
+    for (const Action &action : run)
+      place(sendAfter(shape, action));
   }
   return result;
 }

@@ -76,6 +76,11 @@ Expected<Schedule> hone::pipeline::makeStageSchedule(StringRef text, int stages,
     return error;
   if (Error error = expect(shape.microBatches, "micro-batches", microBatches))
     return error;
+  if (text.ends_with("+overlap") && !schedule->hasOverlaps())
+    return makeError("schedule '" + schedule->name + "' with " +
+                     Twine(microBatches) +
+                     " micro-batch has no two actions that run together, "
+                     "expected at least 2 micro-batches");
   if (!schedule->hasTransfers())
     schedule = placeTransfers(std::move(*schedule));
   if (std::optional<Violation> violation = checkSchedule(*schedule))
@@ -127,6 +132,22 @@ StringRef hone::pipeline::functionOf(ActionKind kind, bool joinsParts) {
   default:
     llvm_unreachable("a transfer runs no function");
   }
+}
+
+constexpr llvm::StringLiteral overlapPrefix = "overlap";
+
+std::string hone::pipeline::overlapFunction(dist::Chunk forward,
+                                            dist::Chunk backward) {
+  if (forward.isStage)
+    return overlapPrefix.str();
+  return (overlapPrefix + "_" + Twine(forward.number) + "_" +
+          Twine(backward.number))
+      .str();
+}
+
+bool hone::pipeline::isOverlapFunction(StringRef name) {
+  return name == overlapPrefix ||
+         (name.consume_front(overlapPrefix) && name.starts_with("_"));
 }
 
 namespace {
@@ -204,8 +225,9 @@ public:
   std::vector<StageAction> evaluation();
 
 private:
-  void run(const std::string &function, int micro) {
-    list.push_back({Kind::run, "", function, micro, 0});
+  void run(const std::string &function, int micro,
+           std::optional<int> beside = std::nullopt) {
+    list.push_back({Kind::run, "", function, micro, 0, beside});
   }
   // Of weights: `part` is that of the owner's or of the borrower's end.
   void passValues(ArrayRef<SharedWeight> weights, Kind part) {
@@ -224,6 +246,8 @@ private:
 
   void visit(const Action &action);
   void visitCompute(const Action &action);
+  void visitOverlap(const Action &forward, const Action &backward);
+  void awaitBefore(const Action &part);
 
   const Shape &shape;
   const StageFacts &facts;
@@ -232,26 +256,36 @@ private:
 };
 } // namespace
 
-/// What the function reads is here, and what it writes has been sent.
+/// What a part reads is here, and what it writes has been sent.
+void ListBuilder::awaitBefore(const Action &part) {
+  ChunkTransfers &chunk = chunkOf(part);
+  if (std::optional<Action> receive = receiveBefore(shape, part))
+    receive->kind == ActionKind::RecvActivation
+        ? chunk.passActivationIn(Kind::awaitReceive, part.micro)
+        : chunk.passGradientIn(Kind::awaitReceive, part.micro);
+  if (std::optional<Action> send = sendAfter(shape, part))
+    send->kind == ActionKind::SendActivation
+        ? chunk.awaitActivationsOut(part.micro - chunk.facts.activationsOut)
+        : chunk.awaitGradientsOut(part.micro - chunk.facts.gradientsOut);
+}
+
 void ListBuilder::visitCompute(const Action &action) {
   ChunkTransfers &chunk = chunkOf(action);
   StringRef function = functionOf(action.kind, chunk.facts.joinsParts);
   if (function.empty())
     return;
-  llvm::SmallVector<Action, 2> parts = {action};
+  awaitBefore(action);
   if (chunk.facts.joinsParts && action.kind == ActionKind::Forward)
-    parts.push_back({ActionKind::Backward, action.chunk, action.micro});
-  for (const Action &part : parts) {
-    if (std::optional<Action> receive = receiveBefore(shape, part))
-      receive->kind == ActionKind::RecvActivation
-          ? chunk.passActivationIn(Kind::awaitReceive, action.micro)
-          : chunk.passGradientIn(Kind::awaitReceive, action.micro);
-    if (std::optional<Action> send = sendAfter(shape, part))
-      send->kind == ActionKind::SendActivation
-          ? chunk.awaitActivationsOut(action.micro - chunk.facts.activationsOut)
-          : chunk.awaitGradientsOut(action.micro - chunk.facts.gradientsOut);
-  }
+    awaitBefore({ActionKind::Backward, action.chunk, action.micro});
   run(chunk.function(function), action.micro);
+}
+
+void ListBuilder::visitOverlap(const Action &forward, const Action &backward) {
+  awaitBefore(forward);
+  awaitBefore(backward);
+  run(overlapFunction(nameChunk(shape, forward.chunk),
+                      nameChunk(shape, backward.chunk)),
+      forward.micro, backward.micro);
 }
 
 void ListBuilder::visit(const Action &action) {
@@ -282,7 +316,12 @@ std::vector<StageAction> ListBuilder::step(ArrayRef<Action> actions) {
   for (auto action = actions.begin(); action != actions.end(); ++action) {
     if (action == first)
       passValues(facts.borrowed, Kind::awaitReceive);
-    visit(*action);
+    if (action->overlapsNext) {
+      visitOverlap(*action, action[1]);
+      ++action;
+    } else {
+      visit(*action);
+    }
   }
   passSums(facts.borrowed, Kind::send);
   int last = shape.microBatches - 1;

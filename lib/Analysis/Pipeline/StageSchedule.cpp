@@ -7,6 +7,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::pipeline;
@@ -60,13 +62,32 @@ static bool findsTurnsAtOnce(const Schedule &schedule, int chunk) {
   return !open;
 }
 
+/// By chunk: the chunks whose backward actions run together with its forward
+/// ones, ascending; and whether its backward ones run so.
+static std::pair<std::vector<std::set<int64_t>>, std::vector<bool>>
+findOverlaps(const Schedule &schedule) {
+  size_t chunks = size_t(schedule.shape.chunks());
+  std::vector<std::set<int64_t>> overlaps(chunks);
+  std::vector<bool> overlapped(chunks);
+  for (ArrayRef<Action> list : schedule.ranks)
+    for (auto [position, action] : llvm::enumerate(list))
+      if (action.overlapsNext) {
+        int backward = list[position + 1].chunk;
+        overlaps[size_t(action.chunk)].insert(backward);
+        overlapped[size_t(backward)] = true;
+      }
+  return {overlaps, overlapped};
+}
+
 SmallVector<StageTurns, 0> StageTurns::of(const Schedule &schedule) {
   const Shape &shape = schedule.shape;
   SmallVector<StageTurns, 0> all(shape.ranks);
+  auto [overlaps, overlapped] = findOverlaps(schedule);
   for (auto [chunk, windows] : llvm::enumerate(countWindows(schedule)))
     all[shape.rankOf(int(chunk))].chunks.push_back(
         {nameChunk(shape, int(chunk)), windows,
-         findsTurnsAtOnce(schedule, int(chunk)), schedule.splitsBackward()});
+         findsTurnsAtOnce(schedule, int(chunk)), schedule.splitsBackward(),
+         llvm::to_vector<2>(overlaps[chunk]), overlapped[chunk]});
   return all;
 }
 
@@ -76,6 +97,13 @@ const ChunkTurns *StageTurns::find(StringRef function) const {
     if (turns.chunk.function(name) == function)
       return &turns;
   return nullptr;
+}
+
+const ChunkTurns *StageTurns::find(int64_t chunk) const {
+  const auto *found = llvm::find_if(chunks, [&](const ChunkTurns &turns) {
+    return turns.chunk.number == chunk;
+  });
+  return found == chunks.end() ? nullptr : found;
 }
 
 SmallVector<StringRef, 3> ChunkTurns::functions() const {
@@ -91,7 +119,9 @@ SmallVector<StringRef, 3> ChunkTurns::functions() const {
 // As an attribute
 //===----------------------------------------------------------------------===//
 
-constexpr llvm::StringLiteral chunkKey = "chunk", functionsKey = "functions";
+constexpr llvm::StringLiteral chunkKey = "chunk", functionsKey = "functions",
+                              overlapsKey = "overlaps",
+                              overlappedKey = "overlapped";
 
 /// "gradient in" as "gradient_in".
 static std::string keyOf(int window) {
@@ -109,6 +139,10 @@ DictionaryAttr ChunkTurns::toAttr(MLIRContext *context) const {
   for (int window = 0; window != windowClasses; ++window)
     if (int count = windows[WindowClass(window)])
       entries.set(keyOf(window), builder.getI64IntegerAttr(count));
+  if (!overlaps.empty())
+    entries.set(overlapsKey, builder.getDenseI64ArrayAttr(overlaps));
+  if (isOverlapped)
+    entries.set(overlappedKey, builder.getUnitAttr());
   return entries.getDictionary(context);
 }
 
@@ -137,6 +171,9 @@ static ChunkTurns readChunk(DictionaryAttr entries, int64_t stage) {
   for (int window = 0; window != windowClasses; ++window)
     if (auto count = entries.getAs<IntegerAttr>(keyOf(window)))
       turns.windows[WindowClass(window)] = count.getInt();
+  if (auto overlaps = entries.getAs<DenseI64ArrayAttr>(overlapsKey))
+    llvm::append_range(turns.overlaps, overlaps.asArrayRef());
+  turns.isOverlapped = entries.contains(overlappedKey);
   return turns;
 }
 

@@ -39,7 +39,7 @@ public:
 private:
   double unitsPerSecond() const;
   void writeRow(int rank);
-  void writeBox(int rank, const Action &action, const Span &span);
+  void writeBox(int top, int height, const Action &action, const Span &span);
   void writeLegend();
   int heightOfRows() const { return rowHeight * schedule.shape.ranks; }
 
@@ -87,24 +87,30 @@ void Picture::write() {
 void Picture::writeRow(int rank) {
   out << formatv("  <text class=\"label\" x=\"4\" y=\"{0}\">rank {1}</text>\n",
                  rank * rowHeight + 16, rank);
+  bool isBehind = false; // an action that overlaps this one
   for (auto [action, span] :
-       llvm::zip(schedule.ranks[rank], timeline.ranks[rank].spans))
-    if (!isTransfer(action.kind))
-      writeBox(rank, action, span);
+       llvm::zip(schedule.ranks[rank], timeline.ranks[rank].spans)) {
+    int top = rank * rowHeight + 1, half = boxHeight / 2;
+    if (action.overlapsNext || isBehind) // one above the other
+      writeBox(isBehind ? top + half : top, half, action, span);
+    else if (!isTransfer(action.kind))
+      writeBox(top, boxHeight, action, span);
+    isBehind = action.overlapsNext;
+  }
 }
 
-void Picture::writeBox(int rank, const Action &action, const Span &span) {
+void Picture::writeBox(int top, int height, const Action &action,
+                       const Span &span) {
   double x = left + scale * span.begin, width = scale * (span.end - span.begin);
-  int y = rank * rowHeight + 1;
   // Chunks of a rank alternate between two shades.
   int shade = action.chunk / schedule.shape.ranks % 2;
   out << formatv("  <g><title>{0}</title><rect class=\"{1}{2}\" x=\"{3:F1}\" "
                  "y=\"{4}\" width=\"{5:F1}\" height=\"{6}\" rx=\"2\"/>",
-                 formatAction(action), kindName(action.kind), shade, x, y,
-                 std::max(width - 1, 0.5), boxHeight);
+                 formatAction(action), kindName(action.kind), shade, x, top,
+                 std::max(width - 1, 0.5), height);
   if (width >= 8 * double(std::to_string(action.micro).size()))
     out << formatv("<text class=\"on{0}\" x=\"{1:F1}\" y=\"{2}\">{3}</text>",
-                   shade, x + width / 2, y + 15, action.micro);
+                   shade, x + width / 2, top + height / 2 + 4, action.micro);
   out << "</g>\n";
 }
 

@@ -31,6 +31,18 @@ double ChunkSeconds::operator[](ActionKind kind) const {
   }
 }
 
+double ScheduleSeconds::of(llvm::ArrayRef<Action> actions) const {
+  if (actions.size() == 2) {
+    auto known = overlaps.find({actions[0].chunk, actions[1].chunk});
+    if (known != overlaps.end())
+      return known->second;
+  }
+  double sum = 0;
+  for (const Action &action : actions)
+    sum += chunks[action.chunk][action.kind];
+  return sum;
+}
+
 ScheduleSeconds hone::pipeline::equalSeconds(const Schedule &schedule,
                                              const ChunkSeconds &ofRank,
                                              double message) {

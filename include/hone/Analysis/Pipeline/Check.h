@@ -10,6 +10,8 @@ namespace hone::pipeline {
 /// What a schedule must satisfy, in the order in which it is checked.
 enum class Rule : uint8_t {
   Shape,    ///< each action is of a chunk of its rank and of a micro-batch
+  Overlap,  ///< a forward action may run together with the backward one behind
+            ///< it, of another chunk or micro-batch
   Once,     ///< each chunk and micro-batch has each action once, transfers too
   Order,    ///< an action comes after those of its rank that it reads from
   Micro,    ///< micro-batches of a chunk ascend: sums have one order

@@ -24,10 +24,18 @@ enum class ScheduleKind : uint8_t {
 struct ScheduleChoice {
   ScheduleKind kind = ScheduleKind::OneForwardOneBackward;
   int chunksPerRank = 1; ///< 2 for ZeroBubbleV
+  /// A forward and a backward action run together, wherever both follow each
+  /// other: what one exchanges travels beside the arithmetic of the other.
+  bool overlaps = false;
 };
 
-/// "gpipe", "1f1b", "interleaved=2", "zb-h1" or "zb-v". The error begins with
-/// the text that was given.
+/// Whether schedules of `kind` have pairs of a forward and a backward action
+/// that may run together without waiting for each other's messages.
+bool mayOverlap(ScheduleKind kind);
+
+/// "gpipe", "1f1b", "interleaved=2", "zb-h1" or "zb-v"; the second to the
+/// fourth also with "+overlap" behind. The error begins with the text that was
+/// given.
 llvm::Expected<ScheduleChoice> parseScheduleChoice(llvm::StringRef text);
 /// What parseScheduleChoice reads.
 std::string formatScheduleChoice(ScheduleChoice choice);

@@ -92,6 +92,11 @@ struct Action {
   int chunk;
   int micro;
   int channel = -1; ///< of a transfer: which of Schedule::channels
+  /// Of a forward action: it runs together with the backward action behind it,
+  /// of another micro-batch or chunk. The two wait for what both receive, and
+  /// what they make is sent when both are done. It is no part of what an action
+  /// is equal to.
+  bool overlapsNext = false;
 
   bool operator==(const Action &other) const {
     return kind == other.kind && chunk == other.chunk && micro == other.micro &&
@@ -146,6 +151,8 @@ struct Schedule {
   bool hasTransfers() const;
   /// Whether a chunk's backward pass is two actions.
   bool splitsBackward() const { return hasAny(ActionKind::BackwardInput); }
+  /// Whether some forward action runs together with a backward one.
+  bool hasOverlaps() const;
 };
 
 /// Sets the channels of a schedule and the number of each transfer that its

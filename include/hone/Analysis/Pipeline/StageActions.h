@@ -26,7 +26,8 @@ namespace hone::pipeline {
 llvm::Expected<Shape> readStageShape(llvm::StringRef text, int stages);
 
 /// That schedule with transfers. The error says what does not fit `stages`
-/// stages with `chunksPerStage` chunks each, and `microBatches` micro-batches.
+/// stages with `chunksPerStage` chunks each, and `microBatches` micro-batches,
+/// or that a name with "+overlap" has no two actions that run together.
 llvm::Expected<Schedule> makeStageSchedule(llvm::StringRef text, int stages,
                                            int chunksPerStage,
                                            int microBatches);
@@ -48,6 +49,8 @@ struct StageAction {
   std::string name;         ///< of its argument; of a run, the function
   int micro;
   int peer; ///< of a transfer: the other stage
+  /// Of a run of a forward and a backward part: the micro-batch of the latter.
+  std::optional<int> beside = std::nullopt;
 
   bool isRun() const { return kind == honert::ActionKind::run; }
 };
@@ -79,6 +82,12 @@ dist::Chunk nameChunk(const Shape &shape, int number);
 
 /// The function that the compute action `kind` runs, without its chunk.
 llvm::StringRef functionOf(ActionKind kind, bool joinsParts);
+
+/// The function of a stage that runs the forward part of chunk `forward` and
+/// the backward part of chunk `backward` together.
+std::string overlapFunction(dist::Chunk forward, dist::Chunk backward);
+/// Whether overlapFunction names it.
+bool isOverlapFunction(llvm::StringRef name);
 
 /// The list "step" of `stage`: messages begin where `schedule` has them, end
 /// where their buffer is needed, and all end before the update.

@@ -29,6 +29,12 @@ struct ChunkTurns {
   bool turnsAtOnce = false;
   /// The gradients of weights are computed later than that of the input.
   bool splitsBackward = false;
+  /// Chunks of the stage whose backward part, for another micro-batch, some
+  /// forward action of this chunk runs together with.
+  llvm::SmallVector<int64_t, 2> overlaps;
+  /// Its own backward part runs together with some forward one. It then keeps
+  /// what it reads of the batch: inputs in place are those of the other.
+  bool isOverlapped = false;
 
   /// The functions that @accumulate becomes, in the order in which they run,
   /// without the chunk.
@@ -44,6 +50,8 @@ struct StageTurns {
   static llvm::SmallVector<StageTurns, 0> of(const Schedule &schedule);
   /// Of the chunk whose function `function` is; null if it is of none.
   const ChunkTurns *find(llvm::StringRef function) const;
+  /// Of the chunk of that number; null if the stage has none.
+  const ChunkTurns *find(int64_t chunk) const;
 
   mlir::Attribute toAttr(mlir::MLIRContext *context) const;
   /// An error is reported where the module of a stage has none.

@@ -2,7 +2,8 @@
 //
 // CSV is the format of torch.distributed.pipelining: one row per rank, actions
 // as "3F0": chunk (torch: stage), kind, micro-batch. Kinds are F, B, I, W,
-// SEND_F, RECV_F, SEND_B and RECV_B; empty cells mean nothing.
+// SEND_F, RECV_F, SEND_B and RECV_B; empty cells mean nothing. A forward and a
+// backward action that run together are "(3F1;3B0)OVERLAP_F_B".
 //
 //===----------------------------------------------------------------------===//
 

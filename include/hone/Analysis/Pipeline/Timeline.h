@@ -5,6 +5,8 @@
 
 #include "hone/Analysis/Pipeline/Windows.h"
 
+#include <map>
+
 namespace hone::pipeline {
 
 /// Seconds of the actions of a chunk.
@@ -22,6 +24,12 @@ struct ChunkSeconds {
 struct ScheduleSeconds {
   std::vector<ChunkSeconds> chunks;
   std::vector<double> messages; ///< of one message, by channel
+  /// Of a forward and a backward action that run together, by their chunks;
+  /// where none is known, those of both.
+  std::map<std::pair<int, int>, double> overlaps;
+
+  /// Of the actions that run together: one, or two.
+  double of(llvm::ArrayRef<Action> actions) const;
 };
 
 /// A rank's seconds of one micro-batch divided among its chunks, the same on
@@ -30,7 +38,7 @@ ScheduleSeconds equalSeconds(const Schedule &schedule,
                              const ChunkSeconds &ofRank, double message = 0);
 
 /// Of an action, or of a message between two ranks: a transfer has the span of
-/// its message at both ends.
+/// its message at both ends. Actions that run together have one span.
 struct Span {
   double begin = 0, end = 0;
 };

@@ -10,6 +10,16 @@ namespace hone::pipeline::test {
 /// Every kind of schedule.
 constexpr llvm::StringLiteral choices[] = {
     "gpipe", "1f1b", "interleaved=2", "interleaved=3", "zb-h1", "zb-v"};
+/// Every kind that runs forward and backward actions together.
+constexpr llvm::StringLiteral overlapped[] = {
+    "1f1b+overlap", "interleaved=2+overlap", "interleaved=3+overlap",
+    "zb-h1+overlap"};
+/// Both.
+inline std::vector<llvm::StringRef> allChoices() {
+  std::vector<llvm::StringRef> all(std::begin(choices), std::end(choices));
+  all.insert(all.end(), std::begin(overlapped), std::end(overlapped));
+  return all;
+}
 
 inline Schedule make(llvm::StringRef choice, int ranks, int microBatches,
                      int ahead = 1) {

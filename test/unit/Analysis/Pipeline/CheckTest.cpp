@@ -17,7 +17,7 @@ using llvm::StringRef;
 namespace {
 
 TEST(PipelineCheck, GeneratedSchedulesAreRight) {
-  for (StringRef choice : choices)
+  for (StringRef choice : allChoices())
     for (int p = 1; p <= 8; ++p)
       for (int m = 1; m <= 2 * p + 3; ++m)
         for (int ahead : {0, 1, 3}) {
@@ -265,6 +265,40 @@ TEST(PipelineCheck, SplitAndWholeBackwardMayMix) {
   EXPECT_EQ(messageOf(read("0F0,0F1,0I0,0B1,0W0")),
             "rank 0, position 4, 0W0: micro-batch order: expected a "
             "micro-batch above 1, which this chunk had before");
+}
+
+// A backward action may run beside another forward one, right behind it.
+TEST(PipelineCheck, OverlapsAreOfIndependentActions) {
+  EXPECT_EQ(messageOf(read("0F0,(0F1;0B0)OVERLAP_F_B,0B1")), "");
+  EXPECT_EQ(messageOf(read("0F0,(0F1;0I0)OVERLAP_F_B,0W0,0I1,0W1")), "");
+  const char *expected = ": overlap: expected a backward action of another "
+                         "chunk or micro-batch right behind a forward one, "
+                         "found ";
+  EXPECT_EQ(messageOf(read("(0F0;0B0)OVERLAP_F_B,0F1,0B1")),
+            "rank 0, position 0, 0F0" + (expected + std::string("0B0")));
+  EXPECT_EQ(messageOf(read("0F0,(0F1;0F2)OVERLAP_F_B,0B0,0B1,0B2")),
+            "rank 0, position 1, 0F1" + (expected + std::string("0F2")));
+  EXPECT_EQ(messageOf(read("0F0,0F1,(0B0;0B1)OVERLAP_F_B")),
+            "rank 0, position 2, 0B0" +
+                (expected + std::string("it to overlap")));
+  Schedule schedule = read("0F0,0B0");
+  schedule.ranks[0].back().overlapsNext = true;
+  schedule.ranks[0].back().kind = ActionKind::Forward;
+  EXPECT_EQ(messageOf(schedule),
+            "rank 0, position 1, 0F0" + (expected + std::string("the end")));
+}
+
+// Two actions that run together both wait: what a gradient needs of this rank
+// must be sent before. So 1F1B has no such pairs on ranks but the last, unless
+// more micro-batches are ahead.
+TEST(PipelineCheck, OverlapsCanDeadlock) {
+  Schedule schedule = generateSchedule({}, 3, 4);
+  schedule.ranks[1][1].overlapsNext = true; // 1F1 beside 1B0
+  EXPECT_EQ(messageOf(placeTransfers(schedule)), "");
+  std::swap(schedule.ranks[2][1], schedule.ranks[2][2]); // 2F0,2F1,2B0
+  schedule.ranks[2][1].overlapsNext = true;
+  std::string message = messageOf(placeTransfers(schedule));
+  EXPECT_TRUE(StringRef(message).contains("deadlock")) << message;
 }
 
 // Rank 0 wants its first gradient before it sends what rank 1 needs for it.

@@ -43,6 +43,7 @@ public:
     weights();
     for (int index = 0; index != shape.chunksPerRank; ++index)
       chunk(shape.chunkOf(stage, index));
+    overlaps(schedule.ranks[stage]);
     function("update", {value, sums.empty() ? -1 : sums.front()});
     list("step", listStep(schedule, stage, facts));
     list("evaluate", listEvaluation(shape, stage, facts));
@@ -55,6 +56,7 @@ private:
     honert_argument(program, int64_t(kind), name.c_str(), /*f32=*/0, 1, dims,
                     offset);
     honert_argument_window(program, count);
+    counts[offset] = count;
     return offset;
   }
   int64_t boundary(const std::string &name, int count) {
@@ -86,6 +88,26 @@ private:
     for (int64_t offset : touched)
       if (offset >= 0)
         honert_zero(program, offset, 64);
+    all[name] = touched.vec();
+  }
+  /// Those of both parts: the backward one's in instance 1, where there are
+  /// several.
+  void overlap(const Action &forward, const Action &backward) {
+    dist::Chunk own = nameChunk(shape, forward.chunk);
+    dist::Chunk other = nameChunk(shape, backward.chunk);
+    std::string name = overlapFunction(own, other);
+    if (all.count(name))
+      return;
+    std::vector<int64_t> touched = all.at(own.function("forward"));
+    for (int64_t offset :
+         all.at(other.function(functionOf(backward.kind, false))))
+      touched.push_back(counts[offset] > 1 ? offset + 64 : offset);
+    function(name, touched);
+  }
+  void overlaps(llvm::ArrayRef<Action> actions) {
+    for (size_t i = 0; i != actions.size(); ++i)
+      if (actions[i].overlapsNext)
+        overlap(actions[i], actions[i + 1]);
   }
   void chunk(int number) {
     dist::Chunk name = nameChunk(shape, number);
@@ -127,6 +149,8 @@ private:
                              : action.argumentKind + " " + action.name;
       honert_action(program, name, int64_t(action.kind), what.c_str(),
                     action.micro, action.peer);
+      if (action.beside)
+        honert_action_beside(program, *action.beside);
     }
   }
 
@@ -138,6 +162,8 @@ private:
   int64_t next = 0, value = -1, loss = -1;
   std::vector<int64_t> sums;
   std::map<std::string, int64_t> boundaries;
+  std::map<int64_t, int> counts;                   // of windows, by offset
+  std::map<std::string, std::vector<int64_t>> all; // what functions touch
 };
 
 /// What the runtime says of the lists of all stages; "" where they are right.
@@ -183,7 +209,9 @@ std::vector<StageFacts> makeFacts(const Schedule &schedule,
 //===----------------------------------------------------------------------===//
 
 constexpr llvm::StringLiteral schedules[] = {
-    "gpipe", "1f1b", "zb-h1", "interleaved=2", "interleaved=3", "zb-v"};
+    "gpipe",         "1f1b", "zb-h1",        "interleaved=2",
+    "interleaved=3", "zb-v", "1f1b+overlap", "interleaved=2+overlap",
+    "zb-h1+overlap"};
 
 TEST(StageActions, ListsPassTheRuntime) {
   int cases = 0;
@@ -291,6 +319,10 @@ TEST(StageActions, SchedulesFitTheirStages) {
   EXPECT_EQ(errorOf("zb-v", 2, 4, 2), "");
   EXPECT_EQ(errorOf("interleaved=3", 2, 5, 3), "");
   EXPECT_EQ(errorOf("0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0", 2, 1, 2), "");
+  EXPECT_EQ(errorOf("1f1b+overlap", 2, 2), "");
+  EXPECT_EQ(errorOf("1f1b+overlap", 2, 1),
+            "schedule '1f1b+overlap' with 1 micro-batch has no two actions "
+            "that run together, expected at least 2 micro-batches");
   EXPECT_EQ(errorOf("1f1b", 2, 4, 2),
             "schedule '1f1b' has 1 chunks per rank, expected 2");
 }

@@ -20,7 +20,7 @@ std::string csvOf(const Schedule &schedule) {
 }
 
 TEST(PipelineText, NamesOfSchedulesAreRead) {
-  for (StringRef choice : choices)
+  for (StringRef choice : allChoices())
     EXPECT_EQ(formatScheduleChoice(llvm::cantFail(parseScheduleChoice(choice))),
               choice);
   auto messageOf = [](StringRef text) {
@@ -29,7 +29,13 @@ TEST(PipelineText, NamesOfSchedulesAreRead) {
   EXPECT_EQ(messageOf("zb-h"),
             "'zb-h': expected gpipe, 1f1b, interleaved=2 (or more chunks per "
             "rank), zb-h1 or zb-v; did you mean zb-h1?");
-  for (StringRef wrong : {"", "interleaved", "1f1b=2"})
+  for (StringRef wrong : {"gpipe+overlap", "zb-v+overlap"})
+    EXPECT_EQ(messageOf(wrong),
+              "'" + wrong.str() +
+                  "': no two of its actions can run together, expected "
+                  "1f1b+overlap, interleaved=2+overlap (or more chunks per "
+                  "rank) or zb-h1+overlap");
+  for (StringRef wrong : {"", "interleaved", "1f1b=2", "x+overlap"})
     EXPECT_TRUE(StringRef(messageOf(wrong)).contains("expected gpipe"));
   for (StringRef wrong : {"interleaved=", "interleaved=0", "interleaved=x",
                           "interleaved=99999999999"})
@@ -60,8 +66,27 @@ TEST(PipelineText, ListsAreWhatTheLiteratureDraws) {
             "2W2,1W2\n");
 }
 
+// A rank is twice as far ahead as with 1F1B, and one more.
+TEST(PipelineText, OverlapsAreInBrackets) {
+  auto lists = [](StringRef choice, int ranks, int microBatches) {
+    return csvOf(generateSchedule(llvm::cantFail(parseScheduleChoice(choice)),
+                                  ranks, microBatches));
+  };
+  EXPECT_EQ(lists("1f1b+overlap", 2, 4),
+            "0F0,0F1,0F2,(0F3;0B0)OVERLAP_F_B,0B1,0B2,0B3\n"
+            "1F0,(1F1;1B0)OVERLAP_F_B,(1F2;1B1)OVERLAP_F_B,"
+            "(1F3;1B2)OVERLAP_F_B,1B3\n");
+  EXPECT_EQ(lists("interleaved=1+overlap", 2, 4), lists("1f1b+overlap", 2, 4));
+  EXPECT_EQ(lists("interleaved=2+overlap", 1, 2),
+            "0F0,1F0,(0F1;1B0)OVERLAP_F_B,(1F1;0B0)OVERLAP_F_B,1B1,0B1\n");
+  EXPECT_EQ(lists("zb-h1+overlap", 2, 4),
+            "0F0,0F1,0F2,(0F3;0I0)OVERLAP_F_B,0W0,0I1,0I2,0I3,0W1,0W2,0W3\n"
+            "1F0,(1F1;1I0)OVERLAP_F_B,1W0,(1F2;1I1)OVERLAP_F_B,1W1,"
+            "(1F3;1I2)OVERLAP_F_B,1W2,1I3,1W3\n");
+}
+
 TEST(PipelineText, RoundTrip) {
-  for (StringRef choice : choices)
+  for (StringRef choice : allChoices())
     for (int p : {1, 2, 4})
       for (int m : {1, 5, 8}) {
         Schedule schedule = make(choice, p, m);
@@ -92,6 +117,11 @@ TEST(PipelineText, RefusalsNameLineAndColumn) {
       {"0UNSHARD,0F0",
        "l.csv:1:1: '0UNSHARD', expected chunk, kind and micro-batch as in 3F0, "
        "of kind F, B, I, W, SEND_F, RECV_F, SEND_B or RECV_B"},
+      {"0F0,(0F1;0B0)",
+       "l.csv:1:5: '(0F1;0B0)', expected (3F1;3B0)OVERLAP_F_B"},
+      {"0F0,(0F1)OVERLAP_F_B",
+       "l.csv:1:5: '', expected chunk, kind and micro-batch as in 3F0, of kind "
+       "F, B, I, W, SEND_F, RECV_F, SEND_B or RECV_B"},
       {"0F0,0F99999999999",
        "l.csv:1:5: '0F99999999999', expected chunk, kind and micro-batch as in "
        "3F0, of kind F, B, I, W, SEND_F, RECV_F, SEND_B or RECV_B"},

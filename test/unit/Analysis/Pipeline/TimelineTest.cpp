@@ -333,6 +333,49 @@ TEST(PipelineTimeline, UnequalChunksAreWaitedFor) {
 }
 
 //===----------------------------------------------------------------------===//
+// Actions that run together
+//===----------------------------------------------------------------------===//
+
+TEST(PipelineTimeline, OverlapsTakeTheirOwnSeconds) {
+  Schedule schedule = make("1f1b+overlap", 1, 3);
+  ScheduleSeconds seconds;
+  seconds.chunks = {ChunkSeconds::of(1, 1, 1)};
+  EXPECT_EQ(runSchedule(schedule, seconds).makespan, 9);
+  seconds.overlaps[{0, 0}] = 2.5;
+  Timeline timeline = runSchedule(schedule, seconds);
+  EXPECT_EQ(timeline.makespan, 1 + 2 * 2.5 + 2);
+  EXPECT_EQ(timeline.ranks[0].busy, timeline.makespan);
+  for (int position : {1, 2}) { // 0F1 and 0B0
+    EXPECT_EQ(timeline.ranks[0].spans[position].begin, 1);
+    EXPECT_EQ(timeline.ranks[0].spans[position].end, 3.5);
+  }
+}
+
+// Each rank is ahead by what a value needs to the last rank and back, so that
+// no rank waits between its first and its last pair.
+TEST(PipelineTimeline, OverlappedRanksDoNotWaitBetween) {
+  for (StringRef choice : overlapped)
+    for (int p : {2, 4, 7}) {
+      Schedule schedule = make(choice, p, 6 * p);
+      ScheduleSeconds seconds = equalSeconds(schedule, units);
+      Timeline timeline = runSchedule(schedule, seconds);
+      for (int rank = 0; rank != p; ++rank) {
+        std::optional<Span> last;
+        for (size_t i = 0; i != schedule.ranks[rank].size(); ++i) {
+          if (!schedule.ranks[rank][i].overlapsNext)
+            continue;
+          Span span = timeline.ranks[rank].spans[i];
+          double between = schedule.splitsBackward() ? 1 : 0;
+          if (last)
+            EXPECT_NEAR(span.begin, last->end + between, 1e-9)
+                << describe(schedule) << ", rank " << rank << ", " << i;
+          last = span;
+        }
+      }
+    }
+}
+
+//===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
 
@@ -340,7 +383,7 @@ TEST(PipelineTimeline, UnequalChunksAreWaitedFor) {
 // per message does, or deadlocks.
 TEST(PipelineTimeline, CountedWindowsCostNoTime) {
   bool isSlower = false;
-  for (StringRef choice : choices)
+  for (StringRef choice : allChoices())
     for (int p : {2, 4, 7})
       for (int m : {1, 4, 9, 17}) {
         Schedule schedule = make(choice, p, m);
