@@ -81,7 +81,8 @@ def Plan_ArgumentOp : Plan_Op<"argument", [HasParent<"ProgramOp">]> {
     `hone.ids`, where the op has them. With `sharding`, the argument is a rank's shard of a global tensor, and `parts`
     are boxes of that global tensor. `changes` marks a buffer to which a function writes: files of weights hold it.
     `window` is the number of instances of what a stage of a pipeline keeps for several micro-batches: micro-batch i has
-    number i mod `window`, each behind the one before at a multiple of 64 bytes. Functions are written for instance 0.
+    number i mod `window`, each behind the one before at a multiple of 64 bytes. Functions are written for instance 0,
+    and those of two micro-batches (`plan.run`) for instances 0 and 1.
     With `host`, it lies at byte `offset` of the second arena, and has one instance.
 
     (C1) `offset` is a multiple of 64 and all instances end inside the arena. (C2) `window` is at least 1, and 1 of an
@@ -105,7 +106,7 @@ def Plan_FunctionOp : Plan_Op<"function", [Symbol, HasParent<"ProgramOp">, NoTer
   let description = [{
     The op is a function that the runtime calls: `step`, `accumulate`, `update` or `evaluate`. The lists of a stage call
     `update`, `evaluate`, and `accumulate` or its parts: `forward` and `backward`, or in place of the latter
-    `backward_input` and `backward_weight`.
+    `backward_input` and `backward_weight`; and `overlap`, a forward and a backward part of two micro-batches.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
@@ -266,10 +267,29 @@ def Plan_RunOp : Plan_Op<"run", [HasParent<"ActionsOp">]> {
     The op runs `function` on the inputs and the random key of micro-batch `micro`. What the function reads and writes of
     windows (`plan.argument`) is the instance of the micro-batch.
 
-    (C1) The program has the function. (C2) `micro` is not negative.
+    With `beside`, the function runs the forward part of `micro` together with the backward part of micro-batch
+    `beside`: what it reads and writes of instance 1 of a window is the instance of the latter. Inputs and random key
+    are those of `micro`.
+
+    (C1) The program has the function. (C2) `micro` and `beside` are not negative.
+
+    Example:
+
+    ```mlir
+    plan.program @stage0 arena 128 stage 0 {
+      plan.argument "saved.0" kind "saved" at 0 window 2 : tensor<16xf32>
+      plan.function @overlap {
+        %of_forward = plan.buffer at 0 : memref<16xf32>
+        %of_backward = plan.buffer at 64 : memref<16xf32>
+      }
+      plan.actions "step" {
+        plan.run @overlap micro 1 beside 0
+      }
+    }
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$function, I64Attr:$micro);
-  let assemblyFormat = "$function `micro` $micro attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$function, I64Attr:$micro, OptionalAttr<I64Attr>:$beside);
+  let assemblyFormat = "$function `micro` $micro (`beside` $beside^)? attr-dict";
 }
 
 def Plan_TransferOp : Plan_Op<"transfer", [HasParent<"ActionsOp">]> {

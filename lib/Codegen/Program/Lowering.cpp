@@ -233,8 +233,11 @@ void ProgramLowering::describeActions(ActionsOp actions) {
       describe(stringifyTransfer(transfer.getTransfer()),
                transfer.getKind() + " " + transfer.getFqn(),
                transfer.getMicro(), transfer.getPeer());
-    else if (auto run = dyn_cast<RunOp>(op))
+    else if (auto run = dyn_cast<RunOp>(op)) {
       describe("run", run.getFunction(), run.getMicro(), /*peer=*/-1);
+      if (run.getBeside())
+        writer.call("honert_action_beside", {writer.integer(*run.getBeside())});
+    }
 }
 
 LogicalResult ProgramLowering::describeProgram(ProgramOp program) {

@@ -84,21 +84,44 @@ private:
     return begins ? replayBegin(action) : replayAwait(action);
   }
 
+  Status checkBeside(const Action &action, const Function &function) {
+    if (action.beside >= lists.microBatches)
+      return wrong(format("is for micro-batch %lld of %lld besides",
+                          static_cast<long long>(action.beside),
+                          static_cast<long long>(lists.microBatches)));
+    if (action.beside < 0 && !function.touchedBeside.empty())
+      return wrong("has no second micro-batch, which other runs of the "
+                   "function have");
+    return Status();
+  }
+
   Status replayRun(const Action &action) {
     if (action.function == Action::unknown)
       return wrong("names a function that the stage does not have");
-    for (size_t i : program.functions[action.function].touched) {
-      Instance &instance = instanceOf(i, action.micro);
-      instance.unread = nullptr;
-      // What is no boundary (a parameter) is only read in a step.
-      bool isBoundary = program.arguments[i].kind == Kind::boundary;
-      for (const Action &transfer : instance.transfers)
-        if (transfer.kind == ActionKind::receive ||
-            (isBoundary && transfer.micro != action.micro))
-          return wrong(format("touches '%s' while %s is under way",
-                              program.arguments[i].fqn.c_str(),
-                              Lists::textOf(transfer).c_str()));
+    const Function &function = program.functions[action.function];
+    HONERT_TRY(checkBeside(action, function));
+    for (size_t i : function.touched) {
+      // One instance may be either part's.
+      bool isOnly = action.beside >= 0 && program.arguments[i].instances == 1;
+      HONERT_TRY(touch(i, action.micro, isOnly ? action.beside : action.micro));
     }
+    for (size_t i : function.touchedBeside)
+      HONERT_TRY(touch(i, action.beside, action.beside));
+    return Status();
+  }
+
+  /// Argument `i` is read or written for `micro` or `other`, in one instance.
+  Status touch(size_t i, int64_t micro, int64_t other) {
+    Instance &instance = instanceOf(i, micro);
+    instance.unread = nullptr;
+    // What is no boundary (a parameter) is only read in a step.
+    bool isBoundary = program.arguments[i].kind == Kind::boundary;
+    for (const Action &transfer : instance.transfers)
+      if (transfer.kind == ActionKind::receive ||
+          (isBoundary && transfer.micro != micro && transfer.micro != other))
+        return wrong(format("touches '%s' while %s is under way",
+                            program.arguments[i].fqn.c_str(),
+                            Lists::textOf(transfer).c_str()));
     return Status();
   }
 

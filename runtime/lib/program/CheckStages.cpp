@@ -34,10 +34,16 @@ static Status checkWindow(const Program &stage, const Argument &window) {
 }
 
 /// No offset of a function, as it was described, is in another instance than
-/// the first, which a run would not find.
+/// the first, or the second where it runs for two micro-batches: a run would
+/// not find it.
 static Status checkOffsets(const Program &stage, const Function &function,
                            const Argument &window) {
-  int64_t begin = window.offset + window.instanceStride();
+  bool isOfTwo =
+      std::any_of(stage.stepActions.begin(), stage.stepActions.end(),
+                  [&](const Action &action) {
+                    return action.what == function.name && action.beside >= 0;
+                  });
+  int64_t begin = window.offset + (isOfTwo ? 2 : 1) * window.instanceStride();
   int64_t end = window.offset + windowBytes(window);
   bool isOutside = false;
   auto look = [&](int64_t &offset) {
@@ -48,8 +54,9 @@ static Status checkOffsets(const Program &stage, const Function &function,
   for (Result result : function.results)
     look(result.offset);
   return isOutside ? broken(format("function '%s' has an offset in window '%s' "
-                                   "behind its first instance",
-                                   function.name.c_str(), window.fqn.c_str()))
+                                   "behind its %s instance",
+                                   function.name.c_str(), window.fqn.c_str(),
+                                   isOfTwo ? "second" : "first"))
                    : Status();
 }
 

@@ -610,4 +610,13 @@ void honert_action(honert_program *program, const char *list, int64_t kind,
                           list));
 }
 
+void honert_action_beside(honert_program *program, int64_t micro) {
+  std::vector<Action> &actions = latestStage(program).stepActions;
+  if (actions.empty() || !actions.back().isRun())
+    blame(program, "honert_action_beside, expected it behind a run of list "
+                   "'step'");
+  else
+    actions.back().beside = micro;
+}
+
 } // extern "C"

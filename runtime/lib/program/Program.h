@@ -320,6 +320,8 @@ struct Function {
   /// Of a stage: the inputs, windows and arguments that are sent or received,
   /// by number, at which its offsets point (joinStages).
   std::vector<size_t> touched = {};
+  /// Those at whose instance 1 they point: of the second micro-batch of a run.
+  std::vector<size_t> touchedBeside = {};
 
   const Result *result(const std::string &name) const;
 };
@@ -363,6 +365,7 @@ struct Action {
   size_t function = unknown; ///< of `run`: that of the micro-batch's instances
   size_t argument = unknown; ///< of a transfer
   int64_t channel = -1;      ///< of a transfer: its number among all stages'
+  int64_t beside = -1; ///< of a run: honert_action_beside; -1 without a call
 
   bool isRun() const { return kind == ActionKind::run; }
   /// At the end of a channel where values go out.

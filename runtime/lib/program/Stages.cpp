@@ -59,21 +59,28 @@ private:
     return found;
   }
 
-  static bool isIn(int64_t offset, const Argument &argument) {
-    return offset >= argument.offset &&
-           offset - argument.offset < argument.instanceStride();
+  static bool isIn(int64_t offset, const Argument &argument,
+                   int64_t instance = 0) {
+    int64_t stride = argument.instanceStride();
+    int64_t begin = argument.offset + instance * stride;
+    return instance < argument.instances && offset >= begin &&
+           offset - begin < stride;
   }
 
   void findTouched() {
     std::set<size_t> candidates = argumentsOfLists();
     for (Function &function : stage.functions) {
-      std::set<size_t> touched;
+      std::set<size_t> touched, beside;
       forEachOffsetOf(function, [&](int64_t &offset) {
-        for (size_t i : candidates)
+        for (size_t i : candidates) {
           if (isIn(offset, stage.arguments[i]))
             touched.insert(i);
+          if (isIn(offset, stage.arguments[i], 1))
+            beside.insert(i);
+        }
       });
       function.touched.assign(touched.begin(), touched.end());
+      function.touchedBeside.assign(beside.begin(), beside.end());
     }
   }
 
@@ -93,12 +100,18 @@ private:
     if (found == stage.functions.end())
       return Action::unknown;
     auto original = static_cast<size_t>(found - stage.functions.begin());
-    std::vector<int64_t> instances; // of what it touches
+    std::vector<int64_t> instances; // of what it touches, then beside
+    bool isOriginal = true;
+    auto add = [&](size_t argument, int64_t micro, int64_t described) {
+      instances.push_back(micro % stage.arguments[argument].instances);
+      // Of a negative micro-batch check() tells.
+      isOriginal &= instances.back() < 0 || instances.back() == described;
+    };
     for (size_t i : found->touched)
-      instances.push_back(action.micro % stage.arguments[i].instances);
-    // Of a negative micro-batch check() tells.
-    if (std::none_of(instances.begin(), instances.end(),
-                     [](int64_t instance) { return instance > 0; }))
+      add(i, action.micro, 0);
+    for (size_t i : found->touchedBeside)
+      add(i, action.beside, 1);
+    if (isOriginal)
       return original;
     auto [known, isNew] =
         expanded.insert({{original, instances}, stage.functions.size()});
@@ -109,12 +122,17 @@ private:
 
   Function shifted(Function function,
                    const std::vector<int64_t> &instances) const {
+    size_t own = function.touched.size();
     forEachOffsetOf(function, [&](int64_t &offset) {
       for (size_t i = 0; i != instances.size(); ++i) {
-        const Argument &argument = stage.arguments[function.touched[i]];
-        if (instances[i] == 0 || !isIn(offset, argument))
+        int64_t described = i < own ? 0 : 1;
+        const Argument &argument =
+            stage.arguments[i < own ? function.touched[i]
+                                    : function.touchedBeside[i - own]];
+        int64_t moved = instances[i] - described;
+        if (moved == 0 || !isIn(offset, argument, described))
           continue;
-        offset += instances[i] * argument.instanceStride();
+        offset += moved * argument.instanceStride();
         return;
       }
     });

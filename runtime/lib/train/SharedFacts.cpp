@@ -45,7 +45,8 @@ static void describe(const Launch &launch, Text &text) {
 }
 
 static void describe(const Action &action, Text &text) {
-  text << name(action.kind) << action.what << action.micro << action.peer;
+  text << name(action.kind) << action.what << action.micro << action.peer
+       << action.beside;
 }
 
 static std::string textOf(const Program &program) {

@@ -1,6 +1,7 @@
 //===- StagesTest.cpp - Windows, and lists that are refused ---------------===//
 
 #include "program/Stages.h"
+#include "program/CheckStages.h"
 #include "program/Offsets.h"
 #include "support/StagedModel.h"
 
@@ -91,9 +92,10 @@ TEST(Offsets, are_those_of_every_kind_of_launch) {
 }
 
 /// A stage whose function "f" has `launches`, windows at 0 and 1024, and runs
-/// for these micro-batches.
+/// for these micro-batches, together with those `beside` them.
 test::ProgramPtr withWindows(std::vector<Launch> launches,
-                             std::vector<int64_t> micros) {
+                             std::vector<int64_t> micros,
+                             std::vector<int64_t> beside = {}) {
   test::ProgramPtr program = test::makeProgram();
   honert_program *p = program.get();
   honert_mesh_axis(p, "pp", 1, "");
@@ -110,8 +112,11 @@ test::ProgramPtr withWindows(std::vector<Launch> launches,
   honert_result(p, "r", 0, 0, nullptr, 4);
   p->stages[0].functions[0].launches = std::move(launches);
   honert_function(p, "update");
-  for (int64_t micro : micros)
-    honert_action(p, "step", int64_t(ActionKind::run), "f", micro, -1);
+  for (size_t i = 0; i != micros.size(); ++i) {
+    honert_action(p, "step", int64_t(ActionKind::run), "f", micros[i], -1);
+    if (i < beside.size())
+      honert_action_beside(p, beside[i]);
+  }
   honert_action(p, "step", int64_t(ActionKind::run), "update", 7, -1);
   joinStages(*p);
   return program;
@@ -154,6 +159,41 @@ TEST(Windows, have_a_function_for_each_combination_that_runs) {
     EXPECT_EQ(shifted.in, 64 + action.micro % 3 * stride);
     EXPECT_EQ(shifted.out, 1024 + 64 + action.micro % 2 * stride);
   }
+}
+
+/// What lies in instance 1 is the second micro-batch's.
+TEST(Windows, have_instances_of_two_micro_batches) {
+  Launch both = {"", "", CollectiveLaunch{}};
+  std::get<CollectiveLaunch>(both.action).in = 64;
+  std::get<CollectiveLaunch>(both.action).out = stride + 64;
+  test::ProgramPtr program = withWindows({both}, {1, 2, 3, 6}, {0, 1, 1, 7});
+  const Program &stage = program->stages[0];
+  for (size_t i = 0; i != 4; ++i) {
+    const Action &action = stage.stepActions[i];
+    const Function &function = stage.functions[action.function];
+    auto &shifted = std::get<CollectiveLaunch>(function.launches[0].action);
+    EXPECT_EQ(shifted.in, 64 + action.micro % 3 * stride) << i;
+    EXPECT_EQ(shifted.out, 64 + action.beside % 3 * stride) << i;
+  }
+  // The last one runs as it is described.
+  EXPECT_EQ(stage.stepActions[3].function, 0u);
+}
+
+TEST(Windows, of_two_micro_batches_are_checked) {
+  Launch second = {"", "", ZeroLaunch{stride, 4}};
+  test::ProgramPtr program = withWindows({second}, {1, 2}, {0});
+  EXPECT_EQ(checkActions(*program).message(),
+            "program: action 1 of list 'step' of stage 0 (run 'f' for "
+            "micro-batch 2) has no second micro-batch, which other runs of the "
+            "function have");
+  program = withWindows({second}, {1}, {9});
+  EXPECT_EQ(checkActions(*program).message(),
+            "program: action 0 of list 'step' of stage 0 (run 'f' for "
+            "micro-batch 1) is for micro-batch 9 of 8 besides");
+  program = withWindows({{"", "", ZeroLaunch{2 * stride, 4}}}, {1}, {0});
+  EXPECT_EQ(checkStage(program->stages[0]).message(),
+            "program: function 'f' has an offset in window 'x' behind its "
+            "second instance");
 }
 
 TEST(Windows, leave_other_functions_as_they_are) {
