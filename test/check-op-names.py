@@ -79,6 +79,7 @@ REASONS = {
     "lib/Transforms/Plan/FunctionPlanner.cpp": "the place of a view: strides of a slice, of a reshape",
     "lib/Transforms/Plan/MovedValues.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/OverlapCollectives.cpp": "after fusion kernels are groups",
+    "lib/Transforms/Plan/OverlapTurns.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/PlanMemory.cpp": "concatenations are written in place",
     "lib/Transforms/Plan/VerifyPlan.cpp": "a wait is the only op that ends a collective",
     "lib/Transforms/Precision/ElementTypes.cpp": "a group has no types of its own",

@@ -100,6 +100,8 @@ static llvm::Expected<std::string> readSchedule(const std::string &schedule,
       pipeline::parseScheduleChoice(schedule);
   if (choice)
     return schedule;
+  if (llvm::StringRef(schedule).ends_with("+overlap"))
+    return choice.takeError();
   llvm::consumeError(choice.takeError());
   return wrong("gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, "
                "zb-v or file:PATH");

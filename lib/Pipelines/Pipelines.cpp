@@ -436,6 +436,7 @@ void hone::buildPlanPhase(OpPassManager &manager,
                           const PipelineOptions &options) {
   addOnStages(manager, [&](OpPassManager &passes) {
     passes.addPass(createSplitTurns());
+    passes.addPass(createOverlapTurns());
     if (options.overlap != "off") {
       OverlapCollectivesOptions overlap;
       overlap.budget = options.memoryBudget;

@@ -66,6 +66,17 @@ static ChunkSeconds secondsOf(dist::Chunk chunk, const Summary &stage,
   return seconds;
 }
 
+static double secondsOfOverlap(const Shape &shape,
+                               const pipeline::Action &forward,
+                               const pipeline::Action &backward,
+                               const Summary &stage,
+                               const MachineModel &machine) {
+  return estimateFunction(
+      pipeline::overlapFunction(pipeline::nameChunk(shape, forward.chunk),
+                                pipeline::nameChunk(shape, backward.chunk)),
+      stage, machine);
+}
+
 /// Seconds of the longest message of a channel, which `sender` sends.
 static double secondsOf(const Channel &channel, const Shape &shape,
                         const Summary &sender) {
@@ -131,6 +142,12 @@ hone::report::summarizePipeline(ArrayRef<plan::ProgramOp> programs,
     step.seconds.chunks.push_back(secondsOf(pipeline::nameChunk(shape, chunk),
                                             stages[shape.rankOf(chunk)],
                                             machine));
+  for (auto [rank, list] : llvm::enumerate(schedule.ranks))
+    for (auto [position, action] : llvm::enumerate(list))
+      if (action.overlapsNext)
+        step.seconds.overlaps[{action.chunk, list[position + 1].chunk}] =
+            secondsOfOverlap(shape, action, list[position + 1], stages[rank],
+                             machine);
   for (const Summary &stage : stages)
     step.updates.push_back(estimateFunction("update", stage, machine));
   for (const Channel &channel : schedule.channels)
@@ -186,6 +203,26 @@ static void printStages(llvm::raw_ostream &out, const PipelineSummary &step,
   }
 }
 
+/// What parts that run together take, and what they would take one after the
+/// other, over all stages.
+static void printOverlaps(llvm::raw_ostream &out, const PipelineSummary &step) {
+  int64_t runs = 0;
+  double together = 0, apart = 0;
+  for (ArrayRef<pipeline::Action> list : step.schedule.ranks)
+    for (auto [position, action] : llvm::enumerate(list)) {
+      if (!action.overlapsNext)
+        continue;
+      const pipeline::Action &next = list[position + 1];
+      ++runs;
+      together += step.seconds.of({action, next});
+      apart += step.seconds.of(action) + step.seconds.of(next);
+    }
+  if (runs != 0)
+    out << formatv("overlap          {0} runs of a forward and a backward part "
+                   "take {1:F3} ms, one after the other {2:F3} ms\n",
+                   runs, together * 1e3, apart * 1e3);
+}
+
 void hone::report::printPipeline(llvm::raw_ostream &out,
                                  const PipelineSummary &step,
                                  ArrayRef<Summary> stages,
@@ -212,6 +249,7 @@ void hone::report::printPipeline(llvm::raw_ostream &out,
                  "{2}: {3:F3} ms\n",
                  longest - work.begin(), *longest * 1e3,
                  shortest - work.begin(), *shortest * 1e3);
+  printOverlaps(out, step);
   out << formatv("bubble           {0:F1} % of {1:F3} ms up to the update\n",
                  step.timeline.bubble() * 100, step.timeline.makespan * 1e3);
   out << formatv("estimated step   {0:F3} ms\n", step.total() * 1e3);

@@ -62,6 +62,7 @@ COMMAND_LINES = {
     "checkpoint": usage("--checkpoint: is 'some', expected auto, none, full, sqrt or away", "--checkpoint=some"),
     "mesh": usage("--mesh, --recipe: 'xp=2': expected an axis pp, rep, dp, fs, ep, cp or tp with its size, as fs=4 or fs=4@nvlink", "--mesh=xp=2"),
     "schedule": usage("--schedule: 'gpip': expected gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, zb-v or file:PATH", "--mesh=pp=2", "--schedule=gpip"),
+    "schedule-overlap": usage("--schedule: 'zb-v+overlap': no two of its actions can run together, expected 1f1b+overlap, interleaved=2+overlap (or more chunks per rank) or zb-h1+overlap", "--mesh=pp=2", "--schedule=zb-v+overlap"),
     "schedule-chunks": usage("--schedule: 'interleaved=0': expected gpipe, 1f1b, interleaved=2 (or more chunks per rank), zb-h1, zb-v or file:PATH", "--mesh=pp=2", "--schedule=interleaved=0"),
     "cuts-no-stages": usage("--cuts: 'blocks.1': expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--cuts=blocks.1"),
     "schedule-no-stages": usage("--schedule: 'gpipe': expected an axis pp of the mesh with it, as --mesh=pp=2", "--mesh=dp=2", "--schedule=gpipe"),

@@ -63,7 +63,7 @@ class Case:
     def lower(self, target: str, options: list[str]) -> str:
         """Writes the module after the phases to `target`; the first error, if any."""
         words = " ".join([ALIKE, f"micro-batches={self.plan.micro}", *options])
-        passes = f"builtin.module(hone-pipeline{{{words}}},builtin.module(hone-split-turns))"
+        passes = f"builtin.module(hone-pipeline{{{words}}},builtin.module(hone-split-turns,hone-overlap-turns))"
         done = call("hone-opt", self.source, f"--pass-pipeline={passes}", "-o", self.work / target)
         lines = [line for line in done.stderr.splitlines() if "error: " in line] or [f"exit code {done.returncode}"]
         return lines[0] if done.returncode else ""

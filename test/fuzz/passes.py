@@ -207,7 +207,7 @@ CHANGING = ("hone-separate-documents",)
 # Which make of a model what the interpreter runs stage by stage: test/Sharding/Stages/models.test.
 STAGED = ("dist-assign-stages", "dist-split-stages")
 # What leads from these to one program: test/e2e/ranks-pipelines.test.
-JOINING = ("hone-split-turns", "hone-join-stages")
+JOINING = ("hone-split-turns", "hone-overlap-turns", "hone-join-stages")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Of marked products, whose results are compared with PyTorch's: quantized.py. Codes of weights leave their functions in

@@ -3,6 +3,7 @@
 #include "RunningStage.h"
 
 #include "hone/Interpreter/Ranks.h"
+#include "hone/Plan/Plan.h"
 
 #include <cmath>
 
@@ -82,18 +83,24 @@ SmallVector<std::string> Stage::borrowedWeights() const {
   return names;
 }
 
+/// What `argument` of `func` is in a run.
+Shards &Stage::instance(func::FuncOp func, unsigned argument, Micro micro) {
+  auto [kind, fqn] = keyOfArgument(func, argument);
+  bool isBeside = micro.beside && func.getArgAttr(argument, plan::besideAttr);
+  return instance(kind, fqn, isBeside ? *micro.beside : micro.own);
+}
+
 FailureOr<std::vector<Tensors>>
-Stage::call(func::FuncOp func, int micro, const CollectiveFunction &exchange) {
+Stage::call(func::FuncOp func, Micro micro,
+            const CollectiveFunction &exchange) {
   std::vector<Tensors> arguments(mesh.numRanks());
-  for (unsigned index = 0; index != func.getNumArguments(); ++index) {
-    auto [kind, fqn] = keyOfArgument(func, index);
-    for (auto [rank, shard] : llvm::enumerate(instance(kind, fqn, micro)))
+  for (unsigned index = 0; index != func.getNumArguments(); ++index)
+    for (auto [rank, shard] : llvm::enumerate(instance(func, index, micro)))
       arguments[rank].push_back(shard);
-  }
   return interpretRanks(func, std::move(arguments), mode, exchange);
 }
 
-void Stage::keep(func::FuncOp func, int micro, ArrayRef<Tensors> made,
+void Stage::keep(func::FuncOp func, Micro micro, ArrayRef<Tensors> made,
                  bool keepsResults) {
   for (unsigned index = 0; index != func.getNumResults(); ++index) {
     Shards shards;
@@ -102,7 +109,7 @@ void Stage::keep(func::FuncOp func, int micro, ArrayRef<Tensors> made,
     Key key = keyOfResult(func, index);
     if (std::optional<unsigned> donor = donorOf(func, index)) {
       key = keyOfArgument(func, *donor);
-      instance(key.first, key.second, micro) = std::move(shards);
+      instance(func, *donor, micro) = std::move(shards);
       replaced.push_back(key);
     } else if (keepsResults) {
       key.first =
@@ -115,7 +122,7 @@ void Stage::keep(func::FuncOp func, int micro, ArrayRef<Tensors> made,
   }
 }
 
-LogicalResult Stage::run(StringRef function, int micro, bool keepsResults,
+LogicalResult Stage::run(StringRef function, Micro micro, bool keepsResults,
                          const CollectiveFunction &exchange) {
   func::FuncOp func = find(function);
   if (!func)

@@ -46,15 +46,20 @@ public:
     std::vector<Shards> &all = instances.at({kind.str(), fqn.str()});
     return all[size_t(micro) % all.size()];
   }
+  /// A run is of a micro-batch, or of two (StageAction::beside).
+  struct Micro {
+    int own;
+    std::optional<int> beside = std::nullopt;
+  };
   /// Runs `function` for `micro` and keeps what it returns.
-  mlir::LogicalResult run(llvm::StringRef function, int micro,
+  mlir::LogicalResult run(llvm::StringRef function, Micro micro,
                           bool keepsResults,
                           const interp::CollectiveFunction &exchange);
   /// What it returns, on each rank.
   mlir::FailureOr<std::vector<interp::Tensors>>
-  call(mlir::func::FuncOp func, int micro,
+  call(mlir::func::FuncOp func, Micro micro,
        const interp::CollectiveFunction &exchange);
-  void keep(mlir::func::FuncOp func, int micro,
+  void keep(mlir::func::FuncOp func, Micro micro,
             mlir::ArrayRef<interp::Tensors> results, bool keepsResults);
   /// Adds the global tensors that the stage has replaced or returned.
   mlir::LogicalResult collect(State &into);
@@ -68,6 +73,7 @@ private:
   dist::Sharding shardingOf(mlir::DictionaryAttr attrs,
                             mlir::RankedTensorType type) const;
   void beginArgument(mlir::func::FuncOp func, unsigned index);
+  Shards &instance(mlir::func::FuncOp func, unsigned argument, Micro micro);
 
   mlir::ModuleOp module;
   const Step &step;

@@ -199,7 +199,8 @@ FailureOr<bool> StagesRunner::runActions(Stage &stage) {
       continue;
     }
     bool evaluates = dist::functionWithoutChunk(action.name) == "evaluate";
-    if (failed(stage.run(action.name, action.micro, evaluates, exchange)))
+    if (failed(stage.run(action.name, {action.micro, action.beside}, evaluates,
+                         exchange)))
       return failure();
   }
   return stage.next != first;
@@ -232,11 +233,11 @@ FailureOr<std::vector<Shards>> StagesRunner::runUpdate(Stage &stage,
     return own; // of a round that is made again
   };
   func::FuncOp update = stage.find("update");
-  FailureOr<std::vector<Tensors>> made = stage.call(update, 0, exchange);
+  FailureOr<std::vector<Tensors>> made = stage.call(update, {0}, exchange);
   if (failed(made))
     return failure();
   if (terms.empty() && isLastRound)
-    stage.keep(update, 0, *made, /*keepsResults=*/true);
+    stage.keep(update, {0}, *made, /*keepsResults=*/true);
   return terms;
 }
 

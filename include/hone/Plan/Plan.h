@@ -23,6 +23,9 @@ constexpr int64_t alignment = 64;
 /// over it copied back. Set by hone-offload-state in all functions that have
 /// it.
 constexpr llvm::StringLiteral hostAttr = "plan.host";
+/// Marks an argument of kind boundary or saved of a function that runs for two
+/// micro-batches: it is that of the second one (hone-overlap-turns).
+constexpr llvm::StringLiteral besideAttr = "plan.beside";
 
 /// From the first byte of a window of `instances` tensors to behind the last,
 /// each at a multiple of the alignment.

@@ -1273,6 +1273,9 @@ def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
     `@forward.2` and `@backward.2`, and the boundary before it is `chunk2`. Where the chunk before is of the same stage,
     `chunk2` is one argument of both, and nothing is sent.
 
+    Where a schedule runs @backward together with another @forward (`+overlap`), it reads neither inputs nor the random
+    key: @forward saves what it needs of them.
+
     `dist.window` of such an argument is how many micro-batches need one at a time, by the schedule (`dist.turns`). A
     stage that runs each backward part directly after its forward part, as the last one of `1f1b`, keeps @accumulate.
 
@@ -1290,6 +1293,34 @@ def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::hone::dist::DistDialect"];
+}
+
+def OverlapTurns : Pass<"hone-overlap-turns", "::mlir::ModuleOp"> {
+  let summary = "Merges a forward and a backward function that a schedule runs together";
+  let description = [{
+    The pass runs behind `hone-split-turns`, on the module of a stage; others stay as they are. A schedule with
+    `+overlap` runs a forward part beside the backward part of another micro-batch. For each pair of chunks that it
+    runs so (`dist.turns`), the pass adds a function with the ops of both: `@overlap`, or of a stage with several chunks
+    `@overlap_0_2`, of the forward part of chunk 0 and the backward part of chunk 2.
+
+    - **Order.** Each part keeps its own. Which of the two goes on is decided by estimated seconds: one whose next
+      kernel waits for a collective lets the other go first; of two that can run, the one that has more left to do does.
+      `hone-overlap-collectives` then begins collectives early and waits for them late, with kernels of the other part
+      in between. The order is the same on all ranks of the stage.
+    - **State** of both parts is one argument. Where the forward part replaces what the backward part reads, the latter
+      reads the new value, as when they run one after the other.
+    - **Windows** of the backward part are arguments of their own, marked `plan.beside`: they have the instance of its
+      micro-batch. Inputs and the random key are read by the forward part alone.
+
+    ```mlir
+    func.func @forward(%w: ... {hone.kind = "param"}, %s: tensor<4x8xf32> {hone.fqn = "saved.0", ...})
+    func.func @backward(%w: ... {hone.kind = "param"}, %s: tensor<4x8xf32> {hone.fqn = "saved.0", ...})
+    // hone-opt --hone-overlap-turns
+    func.func @overlap(%w: ... {hone.kind = "param"}, %s: tensor<4x8xf32> {hone.fqn = "saved.0", ...},
+        %t: tensor<4x8xf32> {plan.beside, hone.fqn = "saved.0", ...})
+    ```
+  }];
+  let dependentDialects = ["::hone::dist::DistDialect", "::hone::plan::PlanDialect"];
 }
 
 def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {

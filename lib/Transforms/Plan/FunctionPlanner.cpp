@@ -14,6 +14,7 @@
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Plan/Plan.h"
+#include "hone/Sharding/IR/Dist.h"
 
 using namespace mlir;
 using namespace hone;
@@ -435,6 +436,15 @@ const StateArgument &FunctionPlanner::stateOf(BlockArgument argument) const {
       ->second;
 }
 
+/// Of two micro-batches, the second has instance 1, where there are several.
+int64_t FunctionPlanner::offsetInWindow(BlockArgument argument) {
+  DictionaryAttr attrs = func.getArgAttrDict(argument.getArgNumber());
+  auto window = attrs.getAs<IntegerAttr>(dist::windowAttr);
+  if (!attrs.contains(plan::besideAttr) || !window || window.getInt() == 1)
+    return 0;
+  return int64_t(llvm::alignTo(byteSize(argument.getType()), plan::alignment));
+}
+
 void FunctionPlanner::placeArguments() {
   for (BlockArgument argument : block.getArguments()) {
     int storage = newStorage(argument.getType(), 0);
@@ -443,7 +453,7 @@ void FunctionPlanner::placeArguments() {
     storages[storage].persistent = !known.isOnHost();
     storages[storage].last = end;
     if (!known.isOnHost())
-      storages[storage].offset = known.offset;
+      storages[storage].offset = known.offset + offsetInWindow(argument);
     placeContiguous(argument, storage);
   }
 }

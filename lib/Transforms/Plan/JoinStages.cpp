@@ -127,7 +127,7 @@ static LogicalResult checkBetween(const Stage &stage, const Stage &next,
 
 LogicalResult Stage::checkFunctions(const Schedule &schedule) const {
   const Shape &shape = schedule.shape;
-  auto expect = [&](StringRef name, StringRef reader) -> LogicalResult {
+  auto expect = [&](StringRef name, const Twine &reader) -> LogicalResult {
     if (findFunction(name))
       return success();
     return error() << "has no function @" << name << ", which " << reader
@@ -140,6 +140,12 @@ LogicalResult Stage::checkFunctions(const Schedule &schedule) const {
         action.kind, facts.chunks[action.chunk / shape.ranks].joinsParts);
     if (!name.empty() &&
         failed(expect(pipeline::nameChunk(shape, action.chunk).function(name),
+                      "schedule '" + schedule.name + "'")))
+      return failure();
+    if (action.overlapsNext &&
+        failed(expect(pipeline::overlapFunction(
+                          pipeline::nameChunk(shape, action.chunk),
+                          pipeline::nameChunk(shape, (&action)[1].chunk)),
                       "schedule '" + schedule.name + "'")))
       return failure();
   }
@@ -296,7 +302,10 @@ void Stage::write(StringRef list, ArrayRef<StageAction> actions) const {
   builder.createBlock(&op.getBody());
   for (const StageAction &action : actions)
     if (action.isRun())
-      builder.create<RunOp>(loc, action.name, action.micro);
+      builder.create<RunOp>(loc, action.name, action.micro,
+                            action.beside
+                                ? builder.getI64IntegerAttr(*action.beside)
+                                : IntegerAttr());
     else
       builder.create<TransferOp>(loc, transferOf(action.kind),
                                  action.argumentKind, action.name, action.micro,

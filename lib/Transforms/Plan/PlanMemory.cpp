@@ -12,12 +12,14 @@
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Analysis/Memory/Timeline.h"
+#include "hone/Analysis/Pipeline/StageActions.h"
 #include "hone/IR/CodeNames.h"
 #include "hone/IR/DroppedRows.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SearchBound.h"
 #include "hone/Plan/LaunchLabel.h"
 #include "hone/Sharding/IR/Dist.h"
+#include "hone/Support/ByteSize.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -241,8 +243,12 @@ SmallVector<func::FuncOp> hone::programFunctions(ModuleOp module) {
   };
   add({"step", "accumulate"});
   // What @accumulate of a stage became; elsewhere @forward is a package's.
-  if (module->hasAttr(dist::stageAttr))
+  if (module->hasAttr(dist::stageAttr)) {
     add({"forward", "backward", "backward_input", "backward_weight"});
+    for (auto func : module.getOps<func::FuncOp>())
+      if (pipeline::isOverlapFunction(func.getSymName()))
+        funcs.push_back(func);
+  }
   add({"update", "evaluate", "generate", fillCodesName});
   return funcs;
 }
@@ -329,6 +335,25 @@ static DictionaryAttr categoriesOf(plan::ProgramOp program) {
   return builder.getDictionaryAttr(named);
 }
 
+/// Schedules of recomputation count the parts of each chunk; those of two that
+/// run together may need more.
+static LogicalResult checkBudget(ModuleOp module, int64_t arena) {
+  auto budget = module->getAttrOfType<IntegerAttr>(attr::memoryBudget);
+  bool hasOverlaps =
+      llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
+        return pipeline::isOverlapFunction(func.getSymName());
+      });
+  if (!budget || budget.getInt() == 0 || !hasOverlaps ||
+      arena <= budget.getInt())
+    return success();
+  return module.emitError()
+         << "memory budget of " << formatBytes(budget.getInt())
+         << " is too small for parts of two chunks that run together: the "
+            "stage takes "
+         << arena << " bytes (" << formatBytesToType(arena)
+         << "), expected that budget or a schedule without +overlap";
+}
+
 namespace {
 struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
   using Base::Base;
@@ -369,6 +394,8 @@ struct PlanMemory : hone::impl::PlanMemoryBase<PlanMemory> {
     }
     host += persistent.host;
 
+    if (failed(checkBudget(module, persistent.arena + temporary)))
+      return signalPassFailure();
     OpBuilder builder(module.getContext());
     builder.setInsertionPointToEnd(module.getBody());
     auto program = builder.create<plan::ProgramOp>(

@@ -166,6 +166,8 @@ private:
     return found == roles.end() ? Role::BackwardInput : found->second;
   }
   Part &partOf(Role role) { return parts[partIndex[size_t(role)]]; }
+  bool isKept(BlockArgument argument, Role reader) const;
+  DictionaryAttr keep(Value value, Role maker);
   void read(Value value, Role reader);
   bool isMadeIn(const Part &part, ConcatOp concat);
   void addResults();
@@ -314,6 +316,30 @@ void Splitter::cloneSums(FusedOp group) {
   }
 }
 
+/// Whether the forward part keeps an argument for a later one: where that runs
+/// together with another forward part, what is in place of the batch is that
+/// one's.
+bool Splitter::isKept(BlockArgument argument, Role reader) const {
+  StringRef kind = argString(func, argument.getArgNumber(), attr::kind);
+  return turns.isOverlapped && reader != Role::Forward &&
+         (kind == kind::input || kind == kind::rng);
+}
+
+/// The state in which the part of `maker` keeps `value` for others.
+DictionaryAttr Splitter::keep(Value value, Role maker) {
+  DictionaryAttr &state = kept[value];
+  if (!state) {
+    WindowClass window =
+        maker == Role::Forward ? WindowClass::Saved : WindowClass::Grads;
+    state = describeState(kind::saved,
+                          turns.chunk.function("saved") + "." +
+                              Twine(kept.size() - 1),
+                          windows[window]);
+    partOf(maker).addState(value, state);
+  }
+  return state;
+}
+
 /// Makes `value` of the whole one that the part of `reader` has: views of what
 /// is kept are made again.
 void Splitter::read(Value value, Role reader) {
@@ -330,6 +356,11 @@ void Splitter::read(Value value, Role reader) {
     readLater.insert(input);
   if (part.has(value))
     return;
+  if (argument && isKept(argument, reader)) {
+    partOf(Role::Forward).argument(argument);
+    part.addArgument(value, keep(value, Role::Forward));
+    return;
+  }
   if (argument) {
     part.argument(argument);
     return;
@@ -348,16 +379,7 @@ void Splitter::read(Value value, Role reader) {
     read(op->getOperand(0), reader);
     return part.clone(*op);
   }
-  DictionaryAttr &state = kept[value];
-  if (!state) {
-    bool isForward = roleOf(op) == Role::Forward;
-    state = describeState(
-        kind::saved,
-        turns.chunk.function("saved") + "." + Twine(kept.size() - 1),
-        windows[isForward ? WindowClass::Saved : WindowClass::Grads]);
-    partOf(roleOf(op)).addState(value, state);
-  }
-  part.addArgument(value, state);
+  part.addArgument(value, keep(value, roleOf(op)));
 }
 
 /// Whether all operands of `concat` are made in `part`, in their place.

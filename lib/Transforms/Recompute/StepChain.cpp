@@ -3,7 +3,10 @@
 #include "StepChain.h"
 
 #include "Transforms/Plan/MovedValues.h"
+#include "Transforms/Plan/OverlapTurns.h"
 #include "Transforms/Plan/SplitTurns.h"
+
+#include "hone/Analysis/Pipeline/StageActions.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -84,6 +87,20 @@ SmallVector<Value> StepChain::awayIn(int stage,
   return values;
 }
 
+/// The functions that a schedule runs, each once at least.
+SmallVector<func::FuncOp> StepChain::split(func::FuncOp whole) {
+  SmallVector<func::FuncOp> parts = splitTurns(whole, *turns);
+  if (turns->overlaps.empty() && !turns->isOverlapped)
+    return parts;
+  FailureOr<dist::Mesh> mesh =
+      dist::Mesh::of(func->getParentOfType<ModuleOp>());
+  if (succeeded(mesh))
+    parts.push_back(overlapTurns(
+        parts[0], parts[1],
+        pipeline::overlapFunction(turns->chunk, turns->chunk), *mesh, target));
+  return parts;
+}
+
 std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
                                                   PackingLimits limits) {
   if (!turns) {
@@ -93,7 +110,7 @@ std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
     hostBytes = planner.temporaryHostBytes();
     return Planned{{0, planner.temporaryBytes()}, planner.lowerBound()};
   }
-  SmallVector<func::FuncOp> parts = splitTurns(whole, *turns);
+  SmallVector<func::FuncOp> parts = split(whole);
   auto erase = llvm::make_scope_exit([&] {
     for (func::FuncOp part : parts)
       part.erase();

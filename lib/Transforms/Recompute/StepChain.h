@@ -23,8 +23,10 @@ public:
 
   /// Notes in `search` what met its bounds. Of a chunk of a pipeline, with
   /// `turns`, there are the windows that hone-split-turns will give it, and the
-  /// temporaries of the part that needs most. With `moves`, values of so many
-  /// bytes may lie in the second arena; none of a chunk of a pipeline.
+  /// temporaries of the part that needs most. Where a schedule runs two parts
+  /// together, those of its own forward and backward part stand for those of
+  /// other chunks. With `moves`, values of so many bytes may lie in the second
+  /// arena; none of a chunk of a pipeline.
   StepChain(mlir::func::FuncOp func, const TargetDescription &target,
             const StateMap &state, const pipeline::ChunkTurns *turns,
             CheckpointSearch &search, int64_t moves = 0);
@@ -78,6 +80,7 @@ private:
                                              int64_t moves);
   mlir::Value resultOf(int stage, const StageGraph &graph, int value) const;
   mlir::OwningOpRef<mlir::func::FuncOp> apply(const ChainSchedule &schedule);
+  llvm::SmallVector<mlir::func::FuncOp> split(mlir::func::FuncOp whole);
   /// That of `func` or of a copy; nothing after an error.
   std::optional<Planned> plan(mlir::func::FuncOp func, PackingLimits limits);
 
