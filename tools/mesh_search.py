@@ -150,8 +150,7 @@ RUNS = [
     Run("Llama-3 405B, 131072 positions", "llama-405b-128k", llama_405b, 131072, "h100", "sm_90", 16384, 128,
         LLAMA.format(fs=8, cp="cp=16,"), llama_seconds(131072, 16384, 128, 380)),
     Run("DeepSeek-V3", "deepseek-v3", deepseek_v3, 4096, "h800", "sm_90", 2048, 15360,
-        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows,fused-attention", 19.926,
-        bound=1.3),  # no plan of honec hides rows, and the published one does not fit into the memory
+        "pp=16,fs=2,ep=64,zero1,zb-v,micro=1,keep=products,hide-rows,fused-attention", 19.926),
 ]
 
 

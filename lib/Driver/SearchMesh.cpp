@@ -45,6 +45,21 @@ static bool hasLowPrecision(mlir::ModuleOp module) {
          });
 }
 
+/// Of a step's products but those of experts: of codes at their rate.
+static double productTimeOf(mlir::ModuleOp module,
+                            const TargetDescription &target) {
+  double plain = 0, marked = 0;
+  double narrow =
+      target.matmulFlopsPerSecond(mlir::BFloat16Type::get(module.getContext()));
+  module.walk([&](DotGeneralOp dot) {
+    double flops = double(dot.getCost().flops);
+    double rate = target.contractionFlopsPerSecond(dot);
+    plain += flops;
+    marked += dot.getQuantized() && rate > 0 ? flops * narrow / rate : flops;
+  });
+  return plain > 0 ? marked / plain : 1;
+}
+
 /// Sets what the step says of parameters and of its arithmetic.
 static void addStep(search::Model &model, mlir::ModuleOp module,
                     int64_t microBatches) {
@@ -202,6 +217,10 @@ Error Compilation::searchMesh() {
     model->name = name.str();
   model->sequences = batch * microBatches();
   addStep(*model, *module, microBatches());
+  mlir::FailureOr<TargetDescription> target = getTarget(*module);
+  if (mlir::failed(target))
+    return alreadyPrinted();
+  model->productTime = productTimeOf(*module, *target);
 
   model->attention = attentionKernelOf(options);
 

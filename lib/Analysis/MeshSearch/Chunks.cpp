@@ -119,6 +119,10 @@ void Chunks::findBorders() {
   cutChain(before, chunks, high, borders);
 }
 
+static double arithmetic(const Seconds &seconds) {
+  return seconds[Part::Products] + seconds[Part::Elements];
+}
+
 void Chunks::findWork() {
   // Ranks of tp send a part each.
   message = dist::secondsOf(CollectiveKind::shift, groups->pp,
@@ -131,6 +135,10 @@ void Chunks::findWork() {
       of.forward += secondsOf(unit).forward.total();
       of.backwardInput += secondsOf(unit).backwardInput.total();
       of.backwardWeight += secondsOf(unit).backwardWeight.total();
+      of.forwardRows += secondsOf(unit).forward[Part::Experts];
+      of.backwardRows += secondsOf(unit).backwardInput[Part::Experts];
+      of.forwardArithmetic += arithmetic(secondsOf(unit).forward);
+      of.backwardArithmetic += arithmetic(secondsOf(unit).backwardInput);
     }
     of.forward += message;
     of.backwardInput += message;
@@ -146,10 +154,6 @@ pipeline::Shape Chunks::shape(int64_t microBatches) const {
           isV(plan) ? pipeline::Placement::V : pipeline::Placement::Loop};
 }
 
-static double arithmetic(const Seconds &seconds) {
-  return seconds[Part::Products] + seconds[Part::Elements];
-}
-
 void Chunks::findShares() {
   pipeline::Shape places = shape(1);
   shares.assign(size_t(plan.pp), {});
@@ -159,6 +163,7 @@ void Chunks::findShares() {
     for (int index = 0; index != places.chunksPerRank; ++index) {
       size_t chunk = size_t(places.chunkOf(int(rank), index));
       share.work += work[chunk].total();
+      share.rows += work[chunk].forwardRows + work[chunk].backwardRows;
       for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit) {
         const Unit &facts = model.units[unit];
         const UnitSeconds &of = secondsOf(unit);
@@ -214,8 +219,9 @@ llvm::ArrayRef<pipeline::KeptWindows> Chunks::windows(int64_t microBatches) {
   int64_t count = microBatches;
   if (isSteady && count > 4 * plan.pp)
     count = 4 * plan.pp + count % plan.pp;
-  std::array<int64_t, 4> key = {int64_t(plan.schedule.kind),
-                                plan.schedule.chunksPerRank, plan.pp, count};
+  std::array<int64_t, 5> key = {int64_t(plan.schedule.kind),
+                                plan.schedule.chunksPerRank, plan.pp, count,
+                                plan.schedule.overlaps};
   std::vector<pipeline::KeptWindows> &kept = known[key];
   if (kept.empty())
     kept = pipeline::countKept(
@@ -235,18 +241,38 @@ std::vector<double> Chunks::activationBytes(int64_t microBatches) {
   return bytes;
 }
 
+/// Where actions run together, rows may travel beside all of them.
 double Chunks::shortest(int64_t microBatches) const {
   double longest = 0;
-  for (const RankShare &share : shares)
-    longest =
-        std::max(longest, share.ahead + double(microBatches) * share.work +
-                              share.behind);
+  for (const RankShare &share : shares) {
+    double work = share.work - (plan.schedule.overlaps ? share.rows : 0);
+    longest = std::max(longest, share.ahead + double(microBatches) * work +
+                                    share.behind);
+  }
   return longest;
 }
 
-double Chunks::replay(int64_t microBatches) const {
+/// Of a forward and a backward action of two micro-batches: rows of each travel
+/// beside the arithmetic of the other.
+double Chunks::hiddenSeconds(const Work &forward, const Work &backward) const {
+  double back = backward.backwardArithmetic +
+                (splitsBackward() ? 0 : backward.backwardWeight);
+  return std::min(forward.forwardRows, back) +
+         std::min(backward.backwardRows, forward.forwardArithmetic);
+}
+
+double Chunks::secondsOfOverlap(const pipeline::Action &forward,
+                                const pipeline::Action &backward) const {
+  const Work &ahead = work[size_t(forward.chunk)];
+  const Work &back = work[size_t(backward.chunk)];
+  return ahead.forward + back.backwardInput +
+         (splitsBackward() ? 0 : back.backwardWeight) -
+         hiddenSeconds(ahead, back);
+}
+
+Chunks::Replayed Chunks::replay(int64_t microBatches) const {
   if (plan.pp == 1)
-    return double(microBatches) * shares.front().work;
+    return {double(microBatches) * shares.front().work, 0};
   pipeline::Schedule schedule =
       pipeline::placeTransfers(pipeline::generateSchedule(
           plan.schedule, int(plan.pp), int(microBatches)));
@@ -256,7 +282,20 @@ double Chunks::replay(int64_t microBatches) const {
   for (const Work &of : work)
     times.chunks.push_back(pipeline::ChunkSeconds::of(
         of.forward, of.backwardInput, of.backwardWeight));
-  return pipeline::runSchedule(schedule, times).makespan;
+  Replayed replayed;
+  for (auto [rank, list] : llvm::enumerate(schedule.ranks))
+    for (auto [position, action] : llvm::enumerate(list)) {
+      if (!action.overlapsNext)
+        continue;
+      const pipeline::Action &next = list[position + 1];
+      times.overlaps[{action.chunk, next.chunk}] =
+          secondsOfOverlap(action, next);
+      if (rank == busiestRank)
+        replayed.hidden +=
+            hiddenSeconds(work[size_t(action.chunk)], work[size_t(next.chunk)]);
+    }
+  replayed.seconds = pipeline::runSchedule(schedule, times).makespan;
+  return replayed;
 }
 
 KeyExchange Chunks::keys() const {

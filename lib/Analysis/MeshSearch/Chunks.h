@@ -17,6 +17,7 @@ struct RankShare {
   RankUnits units;
   double transientBytes = 0;
   double work = 0;   ///< seconds of a micro-batch, messages among them
+  double rows = 0;   ///< those in which rows of experts travel
   double ahead = 0;  ///< seconds that others work before its first action, ...
   double behind = 0; ///< ... and, if no schedule can fill them, after its last
 };
@@ -40,7 +41,11 @@ public:
   std::vector<double> activationBytes(int64_t microBatches);
   /// Seconds from the first action to the last: at least, and exactly.
   double shortest(int64_t microBatches) const;
-  double replay(int64_t microBatches) const;
+  struct Replayed {
+    double seconds = 0;
+    double hidden = 0; ///< of the busiest rank: rows beside another micro-batch
+  };
+  Replayed replay(int64_t microBatches) const;
   /// Of the first unit that exchanges any.
   KeyExchange keys() const;
   RowExchange rows() const;
@@ -52,6 +57,10 @@ public:
 private:
   struct Work {
     double forward = 0, backwardInput = 0, backwardWeight = 0;
+    /// Of these, in which rows of experts travel; and arithmetic, but for that
+    /// of gradients of weights.
+    double forwardRows = 0, backwardRows = 0;
+    double forwardArithmetic = 0, backwardArithmetic = 0;
 
     double backward() const { return backwardInput + backwardWeight; }
     double total() const { return forward + backward(); }
@@ -61,6 +70,9 @@ private:
     return seconds[unit + 1 == kindOf.size() ? kinds.size() : kindOf[unit]];
   }
   bool splitsBackward() const;
+  double hiddenSeconds(const Work &forward, const Work &backward) const;
+  double secondsOfOverlap(const pipeline::Action &forward,
+                          const pipeline::Action &backward) const;
   llvm::ArrayRef<pipeline::KeptWindows> windows(int64_t microBatches);
   pipeline::Shape shape(int64_t microBatches) const;
   void findSeconds();
@@ -84,8 +96,8 @@ private:
   size_t busiestRank = 0;
   /// By axes.
   std::map<std::array<int64_t, 6>, Groups> allGroups;
-  /// By kind, chunks per rank, ranks and micro-batches.
-  std::map<std::array<int64_t, 4>, std::vector<pipeline::KeptWindows>> known;
+  /// By kind, chunks per rank, ranks, micro-batches, and whether it overlaps.
+  std::map<std::array<int64_t, 5>, std::vector<pipeline::KeptWindows>> known;
 };
 
 } // namespace hone::search

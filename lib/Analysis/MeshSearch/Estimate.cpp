@@ -179,8 +179,11 @@ Cost Estimator::estimate(const Plan &plan) {
   Cost cost;
   cost.memory = caches->largestMemory(state, count);
   cost.seconds = double(count) * chunks.busiestSeconds();
-  cost.seconds[Part::Bubble] =
-      plan.pp == 1 ? 0 : chunks.replay(count) - cost.seconds.total();
+  if (plan.pp > 1) {
+    Chunks::Replayed replayed = chunks.replay(count);
+    cost.seconds[Part::Experts] -= replayed.hidden;
+    cost.seconds[Part::Bubble] = replayed.seconds - cost.seconds.total();
+  }
   caches->addState(state, count, cost.seconds);
   cost.keys = chunks.keys();
   cost.rows = chunks.rows();

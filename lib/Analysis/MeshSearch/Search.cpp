@@ -29,7 +29,10 @@ static std::vector<int64_t> divisorsOf(int64_t number, int64_t most) {
   return divisors;
 }
 
-static std::vector<pipeline::ScheduleChoice> schedulesFor(int64_t pp) {
+/// Those that overlap are for exchanges of experts: others take as long in the
+/// estimate, and need more memory.
+static std::vector<pipeline::ScheduleChoice> schedulesFor(int64_t pp,
+                                                          int64_t ep) {
   if (pp == 1)
     return {{}};
   std::vector<pipeline::ScheduleChoice> choices = {
@@ -39,6 +42,12 @@ static std::vector<pipeline::ScheduleChoice> schedulesFor(int64_t pp) {
       {ScheduleKind::ZeroBubbleV, 2}};
   for (int chunks = 2; chunks <= maxChunksPerRank; ++chunks)
     choices.push_back({ScheduleKind::Interleaved, chunks});
+  for (size_t index = 0, count = ep > 1 ? choices.size() : 0; index != count;
+       ++index)
+    if (pipeline::mayOverlap(choices[index].kind)) {
+      choices.push_back(choices[index]);
+      choices.back().overlaps = true;
+    }
   return choices;
 }
 
@@ -187,7 +196,7 @@ void Search::visitUnits(Plan plan, int64_t rest) {
       ++result.refusedPlans[size_t(Refusal::Batch)];
       continue;
     }
-    for (const pipeline::ScheduleChoice &choice : schedulesFor(pp)) {
+    for (const pipeline::ScheduleChoice &choice : schedulesFor(pp, plan.ep)) {
       plan.schedule = choice;
       visitChunks(plan);
     }

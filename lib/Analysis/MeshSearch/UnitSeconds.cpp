@@ -94,7 +94,7 @@ double UnitModel::weightSeconds(double parameters) const {
 }
 
 double UnitModel::denseSeconds() const {
-  return std::max(productSeconds(unit.productFlops),
+  return std::max(productSeconds(unit.productFlops * model.productTime),
                   weightSeconds(unit.parameters));
 }
 
@@ -131,7 +131,7 @@ double UnitModel::weightGradientSeconds() const {
     double bytes = 2 * parameters * model.gradientBytes / t;
     return std::max(productSeconds(flops), bytes / cluster.memoryBandwidth);
   };
-  return of(unit.productFlops, unit.parameters) +
+  return of(unit.productFlops * model.productTime, unit.parameters) +
          of(unit.expertFlops, unit.expertParameters / double(plan.ep));
 }
 

@@ -75,6 +75,9 @@ struct Model {
   int64_t positions = 1;    ///< of a sequence
   double boundaryBytes = 0; ///< of the value between two units, one sequence
   double flops = 0;         ///< of a step's products and attention, for MFU
+  /// Seconds of the products with dense weights over those that they would take
+  /// in 16-bit types: below 1 where some are of codes of 8 bits.
+  double productTime = 1;
 
   // What sizes of axes must divide; 0: the model has none.
   int64_t heads = 0, keyHeads = 0;

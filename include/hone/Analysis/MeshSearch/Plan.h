@@ -44,8 +44,10 @@ struct Plan {
   pipeline::ScheduleChoice schedule;   ///< of more than one rank along pp
   int64_t microBatch = 1;              ///< sequences of a rank at a time
   Keep keep = Keep::All;
-  /// Rows of one micro-batch are exchanged beside the arithmetic of another, as
-  /// DualPipe does. No schedule of Hone does so: for published plans.
+  /// Rows are always exchanged beside the arithmetic of another micro-batch,
+  /// and ranks send as many as there are: for published plans. Schedules of
+  /// Hone that overlap hide them where a forward and a backward action run
+  /// together.
   bool hidesRows = false;
   /// Attention is one kernel whatever the axes: for published plans.
   bool fusesAttention = false;

@@ -30,7 +30,8 @@ TEST(MeshPlan, IsWrittenAsItIsRead) {
        {"dp=1,1f1b,micro=1,keep=all", "pp=4,dp=2,tp=2,sp,zb-v,micro=2,keep=all",
         "rep=2,fs=4,zero2,micro=8,keep=borders",
         "pp=2,fs=8,ep=4,cp=2,zero3-keep,interleaved=3,micro=1,keep=products,"
-        "hide-rows,fused-attention"}) {
+        "hide-rows,fused-attention",
+        "pp=2,ep=4,interleaved=2+overlap,micro=1,keep=all"}) {
     Plan read = plan(text);
     std::string written = formatPlan(read);
     EXPECT_EQ(formatPlan(plan(written)), written);
@@ -116,6 +117,16 @@ TEST(MeshEstimate, ExchangesOfRowsAreHiddenWhereAPlanSaysSo) {
   Model model = smallModel(4, 1024, /*hasExperts=*/true);
   EXPECT_LT(estimate(model, "ep=4,hide-rows").seconds[Part::Experts],
             estimate(model, "ep=4").seconds[Part::Experts]);
+  for (std::string schedule : {"1f1b", "interleaved=2", "zb-h1"}) {
+    std::string text = "pp=2,ep=2,micro=1," + schedule;
+    Cost apart = estimate(model, text);
+    Cost together = estimate(model, text + "+overlap");
+    EXPECT_LT(together.seconds[Part::Experts], apart.seconds[Part::Experts]);
+    EXPECT_GT(together.seconds[Part::Experts], 0); // of actions that run alone
+    EXPECT_EQ(together.seconds[Part::Products], apart.seconds[Part::Products]);
+    EXPECT_GE(together.seconds[Part::Bubble], 0);
+    EXPECT_GT(together.memory.activations, apart.memory.activations);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,6 +202,21 @@ TEST(MeshEstimate, ChunksAreBalanced) {
 //===----------------------------------------------------------------------===//
 // Bounds and refusals
 //===----------------------------------------------------------------------===//
+
+TEST(MeshEstimate, BoundsOfOverlapsAreBelow) {
+  Model model = smallModel(16, 512, /*hasExperts=*/true);
+  Estimator estimator(model, Cluster::ofA100());
+  for (const char *schedule :
+       {"1f1b+overlap", "interleaved=2+overlap", "zb-h1+overlap"})
+    for (const char *mesh :
+         {"pp=4,ep=2", "pp=2,fs=2,ep=2,zero2,keep=borders"}) {
+      Plan of = plan(std::string(mesh) + "," + schedule);
+      Bound bound = estimator.bound(of);
+      Cost cost = estimator.estimate(of);
+      EXPECT_LE(bound.seconds, cost.total() * (1 + 1e-9)) << mesh << schedule;
+      EXPECT_EQ(bound.memory.total(), cost.memory.total());
+    }
+}
 
 TEST(MeshEstimate, BoundsAreBelow) {
   Model model = smallModel(16, 512, /*hasExperts=*/true);
