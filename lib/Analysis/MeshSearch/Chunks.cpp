@@ -154,6 +154,30 @@ pipeline::Shape Chunks::shape(int64_t microBatches) const {
           isV(plan) ? pipeline::Placement::V : pipeline::Placement::Loop};
 }
 
+/// At most, of a micro-batch: whichever chunks run together.
+double Chunks::mostHidden(int rank) const {
+  pipeline::Shape places = shape(1);
+  Work longest;
+  for (int index = 0; index != places.chunksPerRank; ++index) {
+    const Work &of = work[size_t(places.chunkOf(rank, index))];
+    longest.forwardArithmetic =
+        std::max(longest.forwardArithmetic, of.forwardArithmetic);
+    longest.backwardArithmetic =
+        std::max(longest.backwardArithmetic, of.backwardArithmetic);
+    longest.backwardWeight =
+        std::max(longest.backwardWeight, of.backwardWeight);
+  }
+  double hidden = 0;
+  for (int index = 0; index != places.chunksPerRank; ++index) {
+    Work of = work[size_t(places.chunkOf(rank, index))];
+    of.forwardArithmetic = longest.forwardArithmetic;
+    of.backwardArithmetic = longest.backwardArithmetic;
+    of.backwardWeight = longest.backwardWeight;
+    hidden += hiddenSeconds(of, of);
+  }
+  return hidden;
+}
+
 void Chunks::findShares() {
   pipeline::Shape places = shape(1);
   shares.assign(size_t(plan.pp), {});
@@ -163,7 +187,6 @@ void Chunks::findShares() {
     for (int index = 0; index != places.chunksPerRank; ++index) {
       size_t chunk = size_t(places.chunkOf(int(rank), index));
       share.work += work[chunk].total();
-      share.rows += work[chunk].forwardRows + work[chunk].backwardRows;
       for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit) {
         const Unit &facts = model.units[unit];
         const UnitSeconds &of = secondsOf(unit);
@@ -180,6 +203,7 @@ void Chunks::findShares() {
             std::max(share.transientBytes, of.transientBytes);
       }
     }
+    share.hidden = mostHidden(int(rank));
     // Its first chunk gets no value before those before it have computed one.
     // After its last gradient they compute theirs; a split backward pass leaves
     // weights of its own for that time.
@@ -241,11 +265,10 @@ std::vector<double> Chunks::activationBytes(int64_t microBatches) {
   return bytes;
 }
 
-/// Where actions run together, rows may travel beside all of them.
 double Chunks::shortest(int64_t microBatches) const {
   double longest = 0;
   for (const RankShare &share : shares) {
-    double work = share.work - (plan.schedule.overlaps ? share.rows : 0);
+    double work = share.work - (plan.schedule.overlaps ? share.hidden : 0);
     longest = std::max(longest, share.ahead + double(microBatches) * work +
                                     share.behind);
   }

@@ -17,7 +17,7 @@ struct RankShare {
   RankUnits units;
   double transientBytes = 0;
   double work = 0;   ///< seconds of a micro-batch, messages among them
-  double rows = 0;   ///< those in which rows of experts travel
+  double hidden = 0; ///< of it, where a schedule overlaps, at most
   double ahead = 0;  ///< seconds that others work before its first action, ...
   double behind = 0; ///< ... and, if no schedule can fill them, after its last
 };
@@ -70,6 +70,7 @@ private:
     return seconds[unit + 1 == kindOf.size() ? kinds.size() : kindOf[unit]];
   }
   bool splitsBackward() const;
+  double mostHidden(int rank) const;
   double hiddenSeconds(const Work &forward, const Work &backward) const;
   double secondsOfOverlap(const pipeline::Action &forward,
                           const pipeline::Action &backward) const;
