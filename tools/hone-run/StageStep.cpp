@@ -93,7 +93,7 @@ LogicalResult StagesRunner::begin() {
     Stage &stage = stages.back();
     stage.begin();
     if (stage.find("fill_codes") &&
-        failed(stage.run("fill_codes", 0, /*keepsResults=*/false,
+        failed(stage.run("fill_codes", {0}, /*keepsResults=*/false,
                          collectivesOn(stage.mesh, mode))))
       return failure();
   }
