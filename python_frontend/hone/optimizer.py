@@ -116,7 +116,7 @@ def _from_torch(
                 )
         raise HoneError(
             f"{optimizer_name}: {kind.__name__} is not supported, only AdamW, SGD, Adafactor, Muon, and Adam without "
-            'weight decay; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another'
+            'weight decay, or in its place a dictionary such as {"name": "lion", "lr": 1e-4} (docs/export.md)'
         )
     _refuse_hooks(optimizer)
     names = {id(tensor): fqn for fqn, tensor in parameters.items()}

@@ -65,7 +65,10 @@ def test_wrong_command_lines(arguments: tuple, capsys) -> None:
 FILES = {
     "x = 1 +\n": "m.py: SyntaxError: ",
     "import no_such_module_at_all\n": "m.py: ModuleNotFoundError: ",
-    "x = 1\n": "m.py: has no function 'f'",
+    "x = 1\n": "m.py: has no function 'f', expected one that returns a hone.Training\n",
+    "def g(x): pass\ndef h(*, y): pass\ndef i(z=1, *, u=2): pass\ndef j(): pass\ndef _k(): pass\n": (
+        "m.py: has no function 'f', expected one of i, j\n"
+    ),
     "def f(): return 3\n": "m.py:f: returned a int, expected a hone.Training",
     "def f(): raise ValueError('bad\\nsize')\n": "m.py:f: ValueError: bad",
 }
@@ -78,6 +81,14 @@ def test_wrong_files(source: str, tmp_path, capsys) -> None:
     status, _, error = run(capsys, "export", f"{tmp_path}/m.py:f", "-o", str(tmp_path / "o.hone"))
     assert status == 1 and error.startswith(f"error: {tmp_path}/{FILES[source]}") and error.count("\n") == 1
     assert not os.path.exists(tmp_path / "o.hone")
+
+
+def test_a_file_without_its_function(tmp_path, capsys) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "m.py").write_text("def f(): pass\ndef g(): pass\n")
+    status, _, error = run(capsys, "export", f"{tmp_path}/m.py")
+    expected = f"expected {tmp_path}/m.py:f, {tmp_path}/m.py:g; see hone export --help"
+    assert (status, error) == (2, f"error: source is '{tmp_path}/m.py', {expected}\n")
 
 
 def test_missing_file(capsys) -> None:

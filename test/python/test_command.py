@@ -157,6 +157,7 @@ def test_tool_that_is_missing(monkeypatch, capsys, tmp_path) -> None:
 def test_examples_are_copied_with_what_they_import(capsys, tmp_path) -> None:
     status, printed, _ = run(capsys, "examples")
     assert status == 0 and "gpt2 " in printed and "bytes_gpt " in printed
+    assert all(line.endswith(".") for line in printed.splitlines()[1:])
     assert run(capsys, "examples", "bytes_gpt", "-o", str(tmp_path))[0] == 0
     assert sorted(os.listdir(tmp_path)) == ["bytes_gpt.py", "gpt2.py"]
     status, _, error = run(capsys, "examples", "bytes_gpt", "-o", str(tmp_path))

@@ -103,7 +103,7 @@ def test_wrong_sources(ready, capsys, monkeypatch) -> None:
     assert error == "empty: has no config.json, expected a folder that save_pretrained wrote"
 
     assert ready.refusal("compile", "none.py:f") == "none.py: no such file"
-    assert ready.refusal("compile", "model.py:g") == "model.py: has no function 'g'"
+    assert ready.refusal("compile", "model.py:g") == "model.py: has no function 'g', expected one of f"
     ready.environment["XDG_CACHE_HOME"] = str(ready.write("file", ""))
     error = ready.refusal("compile", "model.py:f")
     assert error.endswith("cannot be made: Not a directory; XDG_CACHE_HOME=DIR names another place")

@@ -404,7 +404,7 @@ WRONG = {
     "no beta1 or beta2 beside them": lambda p: {"name": "adamw", "betas": (0.9, 0.99), "beta2": 0.5},
     "nesterov is True with momentum 0": lambda p: {"name": "sgd", "nesterov": True},
     "clip: is -1.0, expected a positive norm": lambda p: {"name": "sgd", "clip": -1.0},
-    r'RMSprop .*; a dictionary such as {"name": "lion"}, or --optimizer=... of honec, chooses another': lambda p: (
+    r'RMSprop .*, or in its place a dictionary such as {"name": "lion", "lr": 1e-4} \(docs/export.md\)': lambda p: (
         torch.optim.RMSprop([p["w"]])
     ),
 }

@@ -54,8 +54,9 @@ def copy_example(name: str, folder: Path) -> list[str]:
 
 
 def _described(path: Path) -> str:
+    """The first paragraph of what the file says about itself."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return text.split("\n")[0]
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def _parser() -> Parser:

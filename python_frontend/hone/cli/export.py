@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import os
 import sys
@@ -73,7 +74,7 @@ def make_training(source: str, batch: tuple[int, int] | None, labels: bool = Fal
         return pretrained_training(source, batch, labels)
     path, separator, name = source.rpartition(":")
     if not separator or not path or not name:
-        raise Usage(f"source is '{source}', expected FILE.py:FUNCTION; see hone export --help")
+        raise _no_function(source)
     if labels:
         raise HoneError(f"--labels: is for Hugging Face folders; {name} of {path} says by roles= what its inputs are")
     return _call(path, name, batch)
@@ -110,7 +111,7 @@ def _parser() -> Parser:
 def _export(arguments: argparse.Namespace) -> str:
     source = arguments.source
     if not is_function(source) and not os.path.isdir(source) and (":" in source or source.endswith(".py")):
-        raise Usage(f"source is '{source}', expected FILE.py:FUNCTION; see hone export --help")
+        raise _no_function(source)
     training = make_training(source, arguments.batch, arguments.labels)
     from ..api import export
 
@@ -171,8 +172,32 @@ def _function(path: str, name: str) -> Callable:
         raise HoneError(f"{path}: {_failure(error)}") from error
     function = getattr(module, name, None)
     if not callable(function):
-        raise HoneError(f"{path}: has no function '{name}'")
+        makers = _makers(path)
+        expected = f"one of {', '.join(makers)}" if makers else "one that returns a hone.Training"
+        raise HoneError(f"{path}: has no function '{name}', expected {expected}")
     return function
+
+
+def _no_function(source: str) -> Usage:
+    path = source.rpartition(":")[0] or source
+    makers = ", ".join(f"{path}:{name}" for name in _makers(path)) if os.path.isfile(path) else ""
+    return Usage(f"source is '{source}', expected {makers or 'FILE.py:FUNCTION'}; see hone export --help")
+
+
+def _makers(path: str) -> list[str]:
+    """The functions of a file that can be called without arguments, as one that makes a Training is."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    return [node.name for node in functions if _takes_nothing(node.args)]
+
+
+def _takes_nothing(arguments: ast.arguments) -> bool:
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    return positional == len(arguments.defaults) and None not in arguments.kw_defaults
 
 
 def _failure(error: Exception) -> str:
