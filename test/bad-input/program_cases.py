@@ -217,7 +217,8 @@ TOKEN_FILES = {
     "ids-of-tokens-ignored": Case(
         named_ids(),
         1,
-        "x.npy: id -100 at position 1, expected 0 to 15; -100 marks ignored labels, which this input does not take",
+        "x.npy: id -100 at position 1, expected 0 to 15; -100 marks ignored labels, which only an input of a loss with "
+        "ignore_index=-100 takes",
         lambda shop: named(shop, [1, -100] * 8, [1] * 16),
     ),
     "ids-of-validation": Case(

@@ -36,5 +36,6 @@ std::string IdBounds::expected(int64_t id) const {
   text += "; -100 marks ignored labels, ";
   return text + (ignored ? format("but this program ignores or replaces %lld",
                                   static_cast<long long>(*ignored))
-                         : "which this input does not take");
+                         : "which only an input of a loss with "
+                           "ignore_index=-100 takes");
 }
