@@ -405,6 +405,9 @@ def test_sweep_and_compare(ready) -> None:
 
     error = ready.refusal("compare", "runs/run-sweep")
     assert error.endswith("a folder that hone train made; it holds some: runs/run-sweep/*")
+    everything = sorted(map(str, (ready.folder / "runs/run-sweep").iterdir()))
+    assert len(everything) == 4 and len(ready.json("compare", *everything, "-o", "all.svg")["runs"]) == 3
+    assert ready.refusal("compare", "runs/run-sweep/compare.svg").startswith("runs/run-sweep/compare.svg: is not a run")
     compared = ready.json("compare", *folders[:2], "-o", "both.svg")
     assert compared["best"] == folders[1] and compared["curves"] == "both.svg"
     svg = (ready.folder / "both.svg").read_text()

@@ -14,7 +14,9 @@ from .runs import Run, open_run
 
 def main(argv: Sequence[str]) -> int:
     arguments = _parser().read(argv)
-    runs = [open_run(path) for path in arguments.runs]
+    # hone sweep keeps its curves beside its runs, so SWEEP/* names them too.
+    named = [path for path in arguments.runs if not (path.endswith(".svg") and Path(path).is_file())]
+    runs = [open_run(path) for path in named or arguments.runs]
     result = compared(runs)
     result["curves"] = write_curves(runs, Path(arguments.o))
     show(arguments, result, described(result))
