@@ -68,7 +68,8 @@ llvm::ArrayRef<llvm::StringLiteral> hone::getOptionalPasses() {
                                                   "epilogues",
                                                   "regions",
                                                   "dist-bucket-collectives",
-                                                  "hone-hoist-weight-codes"};
+                                                  "hone-hoist-weight-codes",
+                                                  "hone-fuse-into-codes"};
   return names;
 }
 

@@ -403,6 +403,7 @@ void hone::buildFusePhase(OpPassManager &manager,
   };
   functions.addPass(
       createFuseGroups({options.report, has("epilogues"), has("regions")}));
+  addOptional(functions, createFuseIntoCodes(), options);
   buildBorder(Phase::Fuse, manager);
 }
 

@@ -211,8 +211,8 @@ JOINING = ("hone-split-turns", "hone-overlap-turns", "hone-join-stages")
 PIPELINES = ("hone-pipeline", "hone-lower-to-llvm", "hone-lower-to-nvvm")
 
 # Of marked products, whose results are compared with PyTorch's: quantized.py. Codes of weights leave their functions in
-# whole programs, which keep their bits: test/e2e/fp8.py.
-QUANTIZED = ("hone-quantize-products", "hone-hoist-weight-codes")
+# whole programs, and kernels compute what they make codes of; these keep their bits: test/e2e/fp8.py, emulated-fp8.test.
+QUANTIZED = ("hone-quantize-products", "hone-hoist-weight-codes", "hone-fuse-into-codes")
 
 # Ops that no random graph holds, with the reason.
 _GENERATED = "of programs that continue a text: it has no gradient, and hone-build-generate alone makes it"

@@ -537,6 +537,12 @@ BUGS = [
         "arguments.replace(form.codes, arguments.get(form.codes, made.getCodes().getType()));",
         ("Transforms/Fuse/hoist-weight-codes",)),
     Bug("fp8-parts-not-shifted", "lib/Codegen/GPU/QuantizeSources.cpp", "first == 0", "first >= 0", ("hone-kernel-tests",)),
+    Bug("fp8-norm-of-first-row", "lib/Codegen/GPU/QuantizeSources.cpp", "b.load(input.address, input.element, at.row);",
+        "b.load(input.address, input.element, b.number(at.row, 0));", ("e2e/emulated-fp8.test",)),
+    Bug("fp8-half-not-exchanged", "lib/Codegen/GPU/QuantizeRotations.cpp", "choose(own, other), choose(other, own)",
+        "own, other", ("hone-kernel-tests",)),
+    Bug("fp8-tail-of-another-reader", "lib/Transforms/Fuse/FuseIntoCodes.cpp", "  while (value.hasOneUse()) {",
+        "  while (true) {", ("Transforms/Fuse/fuse-into-codes",)),
     Bug("fp8-amax-of-what-made-the-value", QUANTIZE, "builder.create<AmaxOp>(loc, matrix.value);",
         "builder.create<AmaxOp>(loc, matrix.value.getDefiningOp()\n"
         "        ? matrix.value.getDefiningOp()->getOperand(0) : matrix.value);",

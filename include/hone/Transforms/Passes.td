@@ -1094,6 +1094,35 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
+  let summary = "Computes values in the kernels that make codes of them";
+  let description = [{
+    On a GPU a kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers. Where nothing
+    else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never stored. Codes
+    are those of tiles; one scale of all needs the largest magnitude before. Codes and scales keep their bits. Such
+    values are
+
+    - results of a `map` of elementwise ops on floats, as gates, also of vectors repeated along rows or columns;
+    - results of a `rope`;
+    - results of a norm: its `row` keeps what it finds per row (include/hone/Analysis/Fusion/RowTail.h), where the norm's
+      inputs take fewer bytes to read than its result to write and to read.
+
+    Several may lie side by side, beside others that are read as they are, each a multiple of 128 wide.
+
+    ```mlir
+    %n, %r = hone.fused row (%a = %x : tensor<32x128xbf16>) -> (tensor<32x128xbf16>, tensor<32xf32>) ...
+    %c, %s = hone.fused data_movement (%a = %n : tensor<32x128xbf16>) -> (tensor<32x128xf8E4M3FN>, tensor<1x32xf32>) ...
+    // becomes
+    %r = hone.fused row (%a = %x : tensor<32x128xbf16>) -> tensor<32xf32> ...
+    %c, %s = hone.fused data_movement (%a = %x : tensor<32x128xbf16>, %b = %r : tensor<32xf32>) -> ... {
+      ...
+      %m = hone.mul %f, %d : tensor<32x128xf32>
+      %n = hone.cast %m : tensor<32x128xf32> -> tensor<32x128xbf16>
+      %c, %s = hone.quantize %n tile [1, 128] ...
+    ```
+  }];
+}
+
 def VerifyGroups : Pass<"hone-verify-groups", "::mlir::func::FuncOp"> {
   let summary = "Checks the contract of the fuse phase";
   let description = [{

@@ -3,6 +3,7 @@
 #include "RowValues.h"
 
 #include "ElementwiseArith.h"
+#include "FusedProduct.h"
 #include "Philox.h"
 #include "SharedBodies.h"
 
@@ -229,17 +230,6 @@ Value RowValues::vectorAt(Value value, Point &at) {
   return result;
 }
 
-/// `a * b` of a sum that nothing else reads, for a fused multiply-add. Products
-/// of narrow types are rounded to them first.
-static MulOp productOf(Value value) {
-  auto product = value.getDefiningOp<MulOp>();
-  return product && product->hasOneUse() &&
-                 isa<Float32Type, Float64Type>(
-                     getElementTypeOrSelf(value.getType()))
-             ? product
-             : MulOp();
-}
-
 Value RowValues::computeVector(Operation *op, Point &at) {
   if (auto iota = dyn_cast<IotaOp>(op))
     return iotaVector(iota, at);
@@ -254,16 +244,15 @@ Value RowValues::computeVector(Operation *op, Point &at) {
   }
   if (auto dropout = dyn_cast<DropoutOp>(op))
     return dropoutVector(dropout, at);
-  if (auto sum = dyn_cast<AddOp>(op)) {
-    for (auto [factor, addend] : {std::make_pair(sum.getLhs(), sum.getRhs()),
-                                  std::make_pair(sum.getRhs(), sum.getLhs())})
-      if (MulOp product = productOf(factor);
-          product && role(product.getResult()) != Role::Row &&
-          role(product.getResult()) != Role::Scalar) {
-        Value a = vectorAt(product.getLhs(), at);
-        Value b = vectorAt(product.getRhs(), at);
-        return builder.create<math::FmaOp>(loc, a, b, vectorAt(addend, at));
-      }
+  auto hasColumns = [&](MulOp product) {
+    Role own = role(product.getResult());
+    return own != Role::Row && own != Role::Scalar;
+  };
+  if (std::optional<FusedProduct> sum = FusedProduct::of(op, hasColumns)) {
+    Value lhs = vectorAt(sum->product.getLhs(), at),
+          rhs = vectorAt(sum->product.getRhs(), at);
+    return builder.create<math::FmaOp>(loc, lhs, rhs,
+                                       vectorAt(sum->addend, at));
   }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())

@@ -2,9 +2,12 @@
 
 #include "Codegen/Common/CodeArith.h"
 #include "Codegen/Common/ElementwiseArith.h"
+#include "Codegen/Common/FusedProduct.h"
 #include "Items.h"
 #include "Magnitudes.h"
 #include "SquareQuantizer.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace hone;
@@ -34,10 +37,12 @@ LogicalResult QuantizeEmitter::checkSource() {
 
 MatrixInput QuantizeEmitter::readInput(gpu::GPUFuncOp func, unsigned number) {
   auto type = cast<MemRefType>(launch->getOperand(number).getType());
-  if (type.getRank() != 2)
+  if (type.getRank() == 0)
     return {}; // an amax
-  int64_t cols = type.getDimSize(1), offset = arenaOffsets(launch)[number];
-  int64_t pitch = type.getNumElements() == 0
+  bool isVector = type.getRank() == 1;
+  int64_t cols = type.getShape().back(), offset = arenaOffsets(launch)[number];
+  int64_t pitch = isVector ? 0
+                  : type.getNumElements() == 0
                       ? cols
                       : getStridesAndOffset(type).first.front();
   Type element = type.getElementType();
@@ -78,27 +83,57 @@ Value QuantizeEmitter::loadRow(const MatrixInput &input, Value row, Value col) {
   return row8;
 }
 
-/// Eight elements of a row of `value`, as they are computed with.
-Value QuantizeEmitter::compute(Value value, Value row, Value col,
-                               llvm::DenseMap<Value, Value> &known) {
-  if (Value made = known.lookup(value))
+/// A vector repeated along the rows or the columns.
+Value QuantizeEmitter::computeBroadcast(BroadcastOp op, Place &at) {
+  auto argument = cast<BlockArgument>(op.getOperand());
+  const MatrixInput &input = inputs[argument.getArgNumber()];
+  if (op.getDims().front() == 1) {
+    Value &made = (*at.ofColumns)[op.getOperand()];
+    if (!made) // which the first of the thread's rows makes
+      made = loadRow(input, at.row, at.col);
     return made;
-  Value made;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    made = loadRow(inputs[argument.getArgNumber()], row, col);
-  } else if (auto constant = value.getDefiningOp<ConstantOp>()) {
+  }
+  Value rowExists = inside(at.row, rows, side);
+  Value scalar = rowExists
+                     ? b.loadIf(rowExists, input.address, input.element, at.row)
+                     : b.load(input.address, input.element, at.row);
+  scalar = elementwise::fromMemory(b, b.getLoc(), scalar, input.element);
+  return b.create<vector::BroadcastOp>(
+      VectorType::get({lanes}, scalar.getType()), scalar);
+}
+
+Value QuantizeEmitter::computeOp(Operation *op, Place &at) {
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
     auto splat = cast<DenseElementsAttr>(constant.getValue());
     Value scalar = elementwise::constant(
         b, b.getLoc(), cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-    made = b.create<vector::BroadcastOp>(
+    return b.create<vector::BroadcastOp>(
         VectorType::get({lanes}, scalar.getType()), scalar);
-  } else {
-    SmallVector<Value> operands;
-    for (Value operand : value.getDefiningOp()->getOperands())
-      operands.push_back(compute(operand, row, col, known));
-    made = elementwise::compute(b, b.getLoc(), value.getDefiningOp(), operands);
   }
-  known[value] = made;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return computeBroadcast(broadcast, at);
+  if (isa<ReshapeOp>(op))
+    return computeRotation(op->getOperand(0).getDefiningOp<RopeOp>(), at);
+  if (std::optional<FusedProduct> sum = FusedProduct::of(op)) {
+    Value lhs = compute(sum->product.getLhs(), at),
+          rhs = compute(sum->product.getRhs(), at);
+    return b.create<math::FmaOp>(lhs, rhs, compute(sum->addend, at));
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(compute(operand, at));
+  return elementwise::compute(b, b.getLoc(), op, operands);
+}
+
+/// Eight elements of a row of `value`, as they are computed with.
+Value QuantizeEmitter::compute(Value value, Place &at) {
+  if (Value made = at.known.lookup(value))
+    return made;
+  auto argument = dyn_cast<BlockArgument>(value);
+  Value made = argument
+                   ? loadRow(inputs[argument.getArgNumber()], at.row, at.col)
+                   : computeOp(value.getDefiningOp(), at);
+  at.known[value] = made;
   return made;
 }
 
@@ -114,12 +149,15 @@ Value QuantizeEmitter::zeroOutside(Value made, Value row) {
 /// The thread's rows of `value`, from column `col` of it on.
 SmallVector<Value> QuantizeEmitter::rowsOf(Value value, Value col) {
   SmallVector<Value> made;
+  llvm::DenseMap<Value, Value> ofColumns;
   for (int64_t number = 0; number < threadRows; ++number) {
-    Value row = b.add(firstRow, number);
-    llvm::DenseMap<Value, Value> known;
-    Value elements = compute(value, row, col, known);
+    Place at;
+    at.row = b.add(firstRow, number);
+    at.col = col;
+    at.ofColumns = &ofColumns;
+    Value elements = compute(value, at);
     made.push_back(isa<BlockArgument>(value) ? elements
-                                             : zeroOutside(elements, row));
+                                             : zeroOutside(elements, at.row));
   }
   return made;
 }

@@ -6,8 +6,8 @@
 // codes have scales of lies in one block. Codes of the transpose are put
 // together in shared memory.
 //
-// The matrix is an input, or what elementwise ops make of inputs: parts side by
-// side, of which a square has elements of one.
+// The matrix is an input, or what elementwise ops and rotations make of inputs:
+// parts side by side, of which a square has elements of one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ struct CodesOutput {
   honert::ScaleTile tile() const { return layout.tile; }
 };
 
-/// A matrix in memory.
+/// A matrix in memory, or a vector, of which each row of a matrix is a copy.
 struct MatrixInput {
   mlir::Value address;
   mlir::Type element;
@@ -73,6 +73,14 @@ private:
     mlir::Value amax, exponent, inverse;
   };
 
+  /// Where eight elements of a row are computed, and what is known of them.
+  struct Place {
+    mlir::Value row, col; ///< of the first, in the part that has them
+    /// Vectors with an element per column: the same for all rows of the thread.
+    llvm::DenseMap<mlir::Value, mlir::Value> *ofColumns;
+    llvm::DenseMap<mlir::Value, mlir::Value> known;
+  };
+
   mlir::LogicalResult readOps();
   void readArguments(mlir::gpu::GPUFuncOp func);
   mlir::Value shared(mlir::gpu::GPUFuncOp func, int64_t count);
@@ -82,8 +90,10 @@ private:
   void loadSquare();
   mlir::Value loadRow(const MatrixInput &input, mlir::Value row,
                       mlir::Value col);
-  mlir::Value compute(mlir::Value value, mlir::Value row, mlir::Value col,
-                      llvm::DenseMap<mlir::Value, mlir::Value> &known);
+  mlir::Value compute(mlir::Value value, Place &at);
+  mlir::Value computeOp(mlir::Operation *op, Place &at);
+  mlir::Value computeBroadcast(BroadcastOp op, Place &at);
+  mlir::Value computeRotation(RopeOp op, Place &at);
   mlir::Value zeroOutside(mlir::Value made, mlir::Value row);
   llvm::SmallVector<mlir::Value> rowsOf(mlir::Value value, mlir::Value col);
   llvm::SmallVector<mlir::Value> rowsOfParts(mlir::ValueRange parts,

@@ -1,7 +1,6 @@
 //===- FuseGroups.cpp - Applies the fusion analysis -----------------------===//
 
 #include "FreeValues.h"
-#include "MergeMaps.h"
 
 #include "hone/Analysis/Fusion/CollectiveGroups.h"
 #include "hone/Analysis/Fusion/GraphPartition.h"
@@ -299,9 +298,6 @@ struct FuseGroups : hone::impl::FuseGroupsBase<FuseGroups> {
       getOperation().emitError("groups depend on each other in a cycle");
       return signalPassFailure();
     }
-    // A kernel of a GPU has the matrix in registers when it makes codes.
-    if (regions && target->kind == TargetKind::CUDA)
-      mergeMapsIntoCodes(block);
     gatherLate(block);
   }
 };

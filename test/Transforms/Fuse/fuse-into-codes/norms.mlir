@@ -1,0 +1,88 @@
+// RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_90},func.func(hone-fuse-groups,hone-fuse-into-codes,hone-verify-groups))' | FileCheck %s
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-fuse-into-codes,hone-verify-groups))' | FileCheck %s --check-prefix=CPU
+
+// A norm whose result nothing but codes reads: its row kernel keeps what it finds per row, and the kernel that makes
+// codes, along rows and columns, computes the rest from the norm's input and weights.
+// CPU-LABEL: @rms_norm
+// CPU: hone.fused row
+// CPU: hone.mul
+// CPU: hone.quantize
+// CHECK-LABEL: @rms_norm
+func.func @rms_norm(%x: tensor<2x16x128xbf16>, %g: tensor<128xf32>)
+    -> (tensor<2x16xf32>, tensor<32x128xf8E4M3FN>, tensor<128x32xf8E4M3FN>) {
+  // CHECK: %[[ROW:.+]] = hone.fused row (%{{.+}} = %arg0 : tensor<2x16x128xbf16>) -> tensor<2x16xf32> {
+  // CHECK: hone.rsqrt
+  // CHECK-NEXT: hone.yield
+  // CHECK-DAG: %[[X:.+]] = hone.reshape %arg0 : tensor<2x16x128xbf16> -> tensor<32x128xbf16>
+  // CHECK-DAG: %[[R:.+]] = hone.reshape %[[ROW]] : tensor<2x16xf32> -> tensor<32xf32>
+  // CHECK: hone.fused data_movement
+  // CHECK-SAME: = %arg1 : tensor<128xf32>
+  // CHECK: hone.cast
+  // CHECK-NEXT: hone.broadcast %{{.+}} dims [0] : tensor<32xf32> -> tensor<32x128xf32>
+  // CHECK-NEXT: hone.mul
+  // CHECK-NEXT: hone.broadcast %{{.+}} dims [1] : tensor<128xf32> -> tensor<32x128xf32>
+  // CHECK-NEXT: hone.mul
+  // CHECK-NEXT: %[[N:.+]] = hone.cast
+  // CHECK-NEXT: hone.quantize %[[N]] tile [1, 128] :
+  // CHECK-NEXT: hone.quantize %[[N]] tile [1, 128] transposed
+  // CHECK-NEXT: hone.yield
+  // CHECK: return %[[ROW]]
+  %f = hone.cast %x : tensor<2x16x128xbf16> -> tensor<2x16x128xf32>
+  %q = hone.mul %f, %f : tensor<2x16x128xf32>
+  %s = hone.reduce sum %q dims [2] : tensor<2x16x128xf32> -> tensor<2x16xf32>
+  %r = hone.rsqrt %s : tensor<2x16xf32>
+  %b = hone.broadcast %r dims [0, 1] : tensor<2x16xf32> -> tensor<2x16x128xf32>
+  %h = hone.mul %f, %b : tensor<2x16x128xf32>
+  %w = hone.broadcast %g dims [2] : tensor<128xf32> -> tensor<2x16x128xf32>
+  %n = hone.mul %h, %w : tensor<2x16x128xf32>
+  %l = hone.cast %n : tensor<2x16x128xf32> -> tensor<2x16x128xbf16>
+  %m = hone.reshape %l : tensor<2x16x128xbf16> -> tensor<32x128xbf16>
+  %c, %cs = hone.quantize %m tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  %d, %ds = hone.quantize %m tile [1, 128] transposed
+      : tensor<32x128xbf16> -> tensor<128x32xf8E4M3FN>, tensor<1x128xf32>
+  return %r, %c, %d : tensor<2x16xf32>, tensor<32x128xf8E4M3FN>, tensor<128x32xf8E4M3FN>
+}
+
+// Values per row that nothing else reads become results of the row kernel; a sum that it writes is read.
+// CHECK-LABEL: @sum_and_norm
+func.func @sum_and_norm(%x: tensor<32x128xbf16>, %y: tensor<32x128xbf16>)
+    -> (tensor<32x128xbf16>, tensor<32x128xf8E4M3FN>) {
+  // CHECK: %[[ROW:.+]]:2 = hone.fused row {{.*}} -> (tensor<32x128xbf16>, tensor<32xf32>)
+  // CHECK: hone.fused data_movement (%[[S:.+]] = %[[ROW]]#0 : tensor<32x128xbf16>, %[[M:.+]] = %[[ROW]]#1 : tensor<32xf32>)
+  // CHECK-NOT: hone.reduce
+  // CHECK: hone.quantize
+  // CHECK: return %[[ROW]]#0
+  %z = hone.add %x, %y : tensor<32x128xbf16>
+  %f = hone.cast %z : tensor<32x128xbf16> -> tensor<32x128xf32>
+  %s = hone.reduce sum %f dims [1] : tensor<32x128xf32> -> tensor<32xf32>
+  %b = hone.broadcast %s dims [0] : tensor<32xf32> -> tensor<32x128xf32>
+  %h = hone.sub %f, %b : tensor<32x128xf32>
+  %l = hone.cast %h : tensor<32x128xf32> -> tensor<32x128xbf16>
+  %c, %cs = hone.quantize %l tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  return %z, %c : tensor<32x128xbf16>, tensor<32x128xf8E4M3FN>
+}
+
+// Kept whole: an input of 4 bytes per element, as many as the result takes to write and read; another reader; one scale
+// of all, whose largest magnitude is found before.
+// CHECK-LABEL: @whole
+// CHECK-COUNT-3: hone.yield {{.*}} : tensor<32x128xbf16>
+// CHECK: return
+func.func @whole(%x: tensor<32x128xf32>, %y: tensor<32x128xbf16>, %z: tensor<32x128xbf16>)
+    -> (tensor<32x128xf8E4M3FN>, tensor<32x128xf8E4M3FN>, tensor<32x128xbf16>, tensor<32x128xf8E4M3FN>) {
+  %s = hone.reduce sum %x dims [1] : tensor<32x128xf32> -> tensor<32xf32>
+  %b = hone.broadcast %s dims [0] : tensor<32xf32> -> tensor<32x128xf32>
+  %h = hone.sub %x, %b : tensor<32x128xf32>
+  %l = hone.cast %h : tensor<32x128xf32> -> tensor<32x128xbf16>
+  %c, %cs = hone.quantize %l tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  %t = hone.reduce max %y dims [1] : tensor<32x128xbf16> -> tensor<32xbf16>
+  %u = hone.broadcast %t dims [0] : tensor<32xbf16> -> tensor<32x128xbf16>
+  %v = hone.sub %y, %u : tensor<32x128xbf16>
+  %d, %ds = hone.quantize %v tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  %o = hone.reduce max %z dims [1] : tensor<32x128xbf16> -> tensor<32xbf16>
+  %p = hone.broadcast %o dims [0] : tensor<32xbf16> -> tensor<32x128xbf16>
+  %q = hone.sub %z, %p : tensor<32x128xbf16>
+  %amax = hone.amax %q : tensor<32x128xbf16>
+  %e, %es = hone.quantize %q amax %amax tile [0, 0] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<f32>
+  return %c, %d, %v, %e
+      : tensor<32x128xf8E4M3FN>, tensor<32x128xf8E4M3FN>, tensor<32x128xbf16>, tensor<32x128xf8E4M3FN>
+}
