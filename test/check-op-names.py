@@ -80,6 +80,7 @@ REASONS = {
     "lib/Transforms/Pad/VerifyPad.cpp": "reshapes and transposes that padding puts around ops",
     "lib/Transforms/Plan/FunctionPlanner.cpp": "the place of a view: strides of a slice, of a reshape",
     "lib/Transforms/Plan/MovedValues.cpp": "after fusion kernels are groups",
+    "lib/Transforms/Plan/OffloadState.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/OverlapCollectives.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/OverlapTurns.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/PlanMemory.cpp": "concatenations are written in place",

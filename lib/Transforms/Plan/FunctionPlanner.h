@@ -105,6 +105,8 @@ private:
   void placeArguments();
   const StateArgument &stateOf(mlir::BlockArgument argument) const;
   mlir::LogicalResult planStages();
+  mlir::FailureOr<FusedOp> firstReader(mlir::BlockArgument argument,
+                                       mlir::Value successor);
   void findStageLives();
   mlir::Operation *firstCopyUp() const;
   void emitCopies(mlir::OpBuilder &builder, size_t part, plan::Direction to);
@@ -170,11 +172,16 @@ private:
   /// the storage that saves them before.
   llvm::MapVector<mlir::Value, int> saved;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int>> scratch;
-  /// A kernel and what it replaces of the second arena.
+  /// A kernel and what it is the first to read of the second arena.
   struct StagedPart {
     FusedOp group;
     llvm::SmallVector<mlir::BlockArgument> arguments;
-    llvm::SmallVector<mlir::Value> results; ///< written over them
+    /// Written over them; null: kernels only read the argument.
+    llvm::SmallVector<mlir::Value> results;
+
+    bool copiesDown() const {
+      return llvm::any_of(results, [](mlir::Value result) { return !!result; });
+    }
   };
   llvm::SmallVector<StagedPart> parts;              ///< in order
   llvm::DenseMap<mlir::Operation *, size_t> partOf; ///< of their groups

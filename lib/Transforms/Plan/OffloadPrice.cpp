@@ -3,6 +3,7 @@
 #include "OffloadPrice.h"
 
 #include "hone/Analysis/Cost/CopyTimeline.h"
+#include "hone/IR/CodeNames.h"
 #include "hone/Sharding/IR/Dist.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -17,7 +18,7 @@ static double timesOf(plan::FunctionOp function) {
   StringRef name = dist::functionWithoutChunk(function.getSymName());
   if (name == "step" || name == "update")
     return 1;
-  if (name == "evaluate" || name == "generate")
+  if (name == "evaluate" || name == "generate" || name == fillCodesName)
     return 0;
   for (Operation *op = function; op; op = op->getParentOp())
     if (auto count = op->getAttrOfType<IntegerAttr>(attr::microBatches))

@@ -8,6 +8,9 @@
 #include "FunctionPlanner.h"
 #include "OffloadPrice.h"
 
+#include "hone/Analysis/Layout/Views.h"
+#include "hone/IR/CodeNames.h"
+#include "hone/Sharding/IR/Chunk.h"
 #include "hone/Support/ByteSize.h"
 #include "hone/Transforms/Passes.h"
 
@@ -24,7 +27,8 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
-/// State that one kernel of one function reads and replaces.
+/// State that one kernel of one function reads and replaces. Besides, kernels
+/// of @fill_codes may read it.
 struct Candidate {
   StateKey key;
   BlockArgument argument;
@@ -84,6 +88,21 @@ static FusedOp replacingGroup(func::FuncOp func, BlockArgument argument) {
   return {};
 }
 
+/// The parameter that has the working copy `name`, of itself or of its codes.
+static StringRef copiedParameter(StringRef name) {
+  StringRef weight = weightOfCodes(name);
+  return weight.empty() ? name : weight;
+}
+
+/// Whether `argument` belongs to the function that makes codes of loaded
+/// parameters, and its kernels read it.
+static bool isForCodes(BlockArgument argument) {
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return dist::functionWithoutChunk(func.getSymName()) == fillCodesName &&
+         llvm::all_of(argument.getUsers(),
+                      [](Operation *user) { return isa<FusedOp>(user); });
+}
+
 /// State that may lie in the second arena: moments first, then parameters that
 /// have a working copy, as functions have them.
 static SmallVector<Candidate> findCandidates(ModuleOp module) {
@@ -93,8 +112,8 @@ static SmallVector<Candidate> findCandidates(ModuleOp module) {
     for (BlockArgument argument : func.getArguments()) {
       StateKey key = keyOf(func, argument.getArgNumber());
       if (key.first == kind::workingCopy)
-        copied.insert(key.second);
-      if (!argument.use_empty())
+        copied.insert(copiedParameter(key.second));
+      if (!argument.use_empty() && !isForCodes(argument))
         readers[key].push_back(argument);
     }
   SmallVector<Candidate> moments, masters;
@@ -175,6 +194,43 @@ static bool isDivisible(FusedOp group) {
       });
 }
 
+/// Moves kernels of `func` that read parts, as those that make codes of a new
+/// weight, up behind the last part that they read: what only they read lives
+/// short.
+static void moveReadersUp(func::FuncOp func,
+                          const llvm::DenseSet<Value> &away) {
+  llvm::DenseMap<Operation *, size_t> partOf; // of parts and what follows them
+  SmallVector<Operation *> ends;              // of each, the last op
+  auto readsAway = [&](Value operand) { return away.contains(operand); };
+  for (Operation &op :
+       llvm::make_early_inc_range(func.front().without_terminator())) {
+    auto group = dyn_cast<FusedOp>(op);
+    if (group && llvm::any_of(op.getOperands(), readsAway)) {
+      partOf[&op] = ends.size();
+      ends.push_back(&op);
+      continue;
+    }
+    std::optional<size_t> last;
+    for (Value operand : op.getOperands())
+      if (auto found = partOf.find(operand.getDefiningOp());
+          found != partOf.end())
+        last = std::max(last.value_or(0), found->second);
+    bool isMovable = group ? group.getFamily() != KernelFamily::collective
+                           : isStorageView(&op);
+    if (!last || !isMovable)
+      continue;
+    Operation *end = ends[*last];
+    if (llvm::any_of(op.getOperands(), [&](Value operand) {
+          Operation *maker = operand.getDefiningOp();
+          return maker && end->isBeforeInBlock(maker);
+        }))
+      continue;
+    op.moveAfter(end);
+    ends[*last] = &op;
+    partOf[&op] = *last;
+  }
+}
+
 /// Cuts `group` where what its ops read of `away` exceeds `chunk`. The ops that
 /// read most come first: while a part runs, neighbours are copied up and down
 /// beside each other, which takes least where they are alike.
@@ -246,6 +302,8 @@ LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
   for (FusedOp group : groups)
     if (isDivisible(group))
       divide(group, values, chunk);
+  for (func::FuncOp func : programFunctions(module))
+    moveReadersUp(func, values);
   return success();
 }
 

@@ -1,9 +1,10 @@
 //===- StagedParts.cpp - Kernels whose state lies in the second arena -----===//
 //
-// A kernel that reads an argument of the second arena is a part. While part i
-// runs, the state of part i + 1 is copied up and that of part i - 1 is copied
-// down: three parts have memory at a time. The lives of their storages say so,
-// and the packer needs to know nothing else.
+// A kernel that is the first to read an argument of the second arena is a part.
+// While part i runs, the state of part i + 1 is copied up and that of part i -
+// 1 is copied down: three parts have memory at a time. State that kernels only
+// read is not copied down, and has memory up to its last reader. The lives of
+// the storages say so, and the packer needs to know nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,33 +16,57 @@
 using namespace mlir;
 using namespace hone;
 
-/// Finds the parts. An argument of the second arena has one reader, which
-/// writes its successor over it.
+/// The kernel that reads `argument` of the second arena first, where one kernel
+/// reads it and writes `successor` over it, or where kernels only read it.
+FailureOr<FusedOp> FunctionPlanner::firstReader(BlockArgument argument,
+                                                Value successor) {
+  FusedOp first;
+  bool areKernels = true;
+  for (Operation *user : argument.getUsers()) {
+    auto group = dyn_cast<FusedOp>(user);
+    areKernels &= bool(group);
+    if (group && (!first || group->isBeforeInBlock(first)))
+      first = group;
+  }
+  unsigned index = argument.getArgNumber();
+  bool isReplaced = llvm::any_of(
+      func.front().getTerminator()->getOpOperands(), [&](OpOperand &operand) {
+        auto donor = func.getResultAttrOfType<IntegerAttr>(
+            operand.getOperandNumber(), attr::donates);
+        return donor && donor.getInt() == index;
+      });
+  bool isWritten =
+      successor && successor.getDefiningOp() == first && argument.hasOneUse();
+  if (areKernels && isReplaced == isWritten)
+    return first;
+  return func.emitError()
+         << "argument " << index << " ('" << argString(func, index, attr::fqn)
+         << "') lies in the second arena, expected one kernel that reads "
+            "it and writes its new value over it, or kernels that read it";
+}
+
+/// Finds the parts, in the order of their kernels.
 LogicalResult FunctionPlanner::planStages() {
-  DenseMap<std::pair<Operation *, Value>, Value> successors;
+  DenseMap<Value, Value> successors;
   for (auto &[result, argument] : takesOver)
-    successors[{result.getDefiningOp(), argument}] = result;
+    if (llvm::is_contained(argument.getUsers(), result.getDefiningOp()))
+      successors[argument] = result;
   llvm::DenseMap<Operation *, SmallVector<BlockArgument>> arguments;
   for (BlockArgument argument : block.getArguments()) {
     if (!stateOf(argument).isOnHost() || argument.use_empty())
       continue;
-    auto group = argument.hasOneUse()
-                     ? dyn_cast<FusedOp>(*argument.user_begin())
-                     : FusedOp();
-    if (!group || !successors.contains({group, argument}))
-      return func.emitError()
-             << "argument " << argument.getArgNumber() << " ('"
-             << argString(func, argument.getArgNumber(), attr::fqn)
-             << "') lies in the second arena, expected one kernel that reads "
-                "it and writes its new value over it";
-    arguments[group].push_back(argument);
+    FailureOr<FusedOp> group =
+        firstReader(argument, successors.lookup(argument));
+    if (failed(group))
+      return failure();
+    arguments[*group].push_back(argument);
   }
   for (auto group : block.getOps<FusedOp>())
     if (auto found = arguments.find(group); found != arguments.end()) {
       partOf[group] = parts.size();
       parts.push_back({group, found->second, {}});
       for (BlockArgument argument : found->second)
-        parts.back().results.push_back(successors.lookup({group, argument}));
+        parts.back().results.push_back(successors.lookup(argument));
     }
   if (!parts.empty())
     copiesBegin = firstCopyUp();
@@ -65,21 +90,29 @@ Operation *FunctionPlanner::firstCopyUp() const {
 }
 
 /// Gives the storages of the parts their lives: from where copies up begin to
-/// where copies down are waited for. Other arguments of the second arena have
-/// no memory in this function.
+/// where copies down are waited for, or to the last reader. Other arguments of
+/// the second arena have no memory in this function.
 void FunctionPlanner::findStageLives() {
   for (Storage &storage : storages)
     if (storage.isStaged)
       storage.first = -1;
-  for (auto [index, part] : llvm::enumerate(parts))
-    for (BlockArgument argument : part.arguments) {
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    int64_t first =
+        position[index == 0 ? copiesBegin
+                            : parts[index - 1].group.getOperation()];
+    int64_t downEnd =
+        index + 2 < parts.size() ? position[parts[index + 2].group] - 1 : end;
+    for (auto [argument, result] : llvm::zip(part.arguments, part.results)) {
       Storage &storage = storages[places[argument].storage];
-      storage.first =
-          position[index == 0 ? copiesBegin
-                              : parts[index - 1].group.getOperation()];
-      storage.last =
-          index + 2 < parts.size() ? position[parts[index + 2].group] - 1 : end;
+      storage.first = first;
+      storage.last = downEnd;
+      if (result)
+        continue;
+      storage.last = first;
+      for (Operation *user : argument.getUsers())
+        storage.last = std::max(storage.last, position[user]);
     }
+  }
 }
 
 /// The token of the copies of a part in one direction.
@@ -92,6 +125,8 @@ void FunctionPlanner::emitCopies(OpBuilder &builder, size_t part,
   const StagedPart &staged = parts[part];
   for (auto [argument, result] : llvm::zip(staged.arguments, staged.results)) {
     Value copied = to == plan::Direction::up ? Value(argument) : result;
+    if (!copied)
+      continue;
     builder.create<plan::CopyOp>(FusedOp(staged.group).getLoc(), to,
                                  bufferFor(builder, copied),
                                  stateOf(argument).offset, tokenOf(part, to));
@@ -100,7 +135,8 @@ void FunctionPlanner::emitCopies(OpBuilder &builder, size_t part,
 
 void FunctionPlanner::emitWait(OpBuilder &builder, size_t part,
                                plan::Direction to) {
-  builder.create<plan::WaitOp>(parts[part].group.getLoc(), tokenOf(part, to));
+  if (to == plan::Direction::up || parts[part].copiesDown())
+    builder.create<plan::WaitOp>(parts[part].group.getLoc(), tokenOf(part, to));
 }
 
 /// What comes before an op: the memory of the part before the last is waited
