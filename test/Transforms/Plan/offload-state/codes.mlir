@@ -3,7 +3,7 @@
 // RUN: hone-opt %s --hone-fuse-groups --hone-offload-state="what=state chunk=300" | FileCheck %s
 // RUN: hone-opt %s --hone-fuse-groups --hone-offload-state="what=state chunk=300" --hone-plan-memory --hone-verify-plan | FileCheck %s --check-prefix=PLAN
 
-// Kernels that make codes follow the part whose new copy they read.
+// The largest weight comes first. Kernels that make codes follow the part whose new copy they read.
 // CHECK-LABEL: func.func @update(
 // CHECK-SAME: hone.fqn = "a", hone.kind = "param", plan.host}
 // CHECK-SAME: hone.fqn = "b", hone.kind = "param", plan.host}
@@ -62,10 +62,10 @@ func.func @update(%a: tensor<32x16xf32> {hone.kind = "param", hone.fqn = "a"},
      tensor<1x4xf32> {hone.kind = "working_copy", hone.fqn = "b:scales", hone.donates = 12 : i64},
      tensor<16x16xf8E4M3FN> {hone.kind = "working_copy", hone.fqn = "v:codes", hone.donates = 13 : i64},
      tensor<1x4xf32> {hone.kind = "working_copy", hone.fqn = "v:scales", hone.donates = 14 : i64}) {
-  %pa, %na = hone.sgd %a, %ga lr %lr weight_decay %lr grad_scale %lr
-      : (tensor<32x16xf32>, tensor<32x16xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<32x16xf32>, tensor<32x16xbf16>)
   %pb, %nb = hone.sgd %b, %gb lr %lr weight_decay %lr grad_scale %lr
       : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<16x16xf32>, tensor<16x16xbf16>)
+  %pa, %na = hone.sgd %a, %ga lr %lr weight_decay %lr grad_scale %lr
+      : (tensor<32x16xf32>, tensor<32x16xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<32x16xf32>, tensor<32x16xbf16>)
   %pv, %nv = hone.sgd %v, %gv lr %lr weight_decay %lr grad_scale %lr
       : (tensor<4x4x16xf32>, tensor<4x4x16xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4x4x16xf32>, tensor<4x4x16xbf16>)
   %xa, %ya = hone.quantize %na tile [128, 128] : tensor<32x16xbf16> -> tensor<32x16xf8E4M3FN>, tensor<1x4xf32>
