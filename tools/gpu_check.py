@@ -102,7 +102,8 @@ def pack_case(name: str, arguments: argparse.Namespace, work: pathlib.Path) -> N
     place.mkdir()
     export(case, package)
     options = [f"--precision={case.precision}", *case.options]
-    cuda = ["--target=cuda", f"--arch={arguments.arch}", *(["--emulate"] if arguments.emulate else [])]
+    gpu = f"--device={arguments.device}" if arguments.device else f"--arch={arguments.arch}"
+    cuda = ["--target=cuda", gpu, *(["--emulate"] if arguments.emulate else [])]
     if case.kind == "check" and not case.is_large and not arguments.emulate and case.ranks == 1:
         cuda.append("--host-kernels")  # for --compare-launches
     report = work / "report"
@@ -192,6 +193,7 @@ def main() -> int:
     packing = commands.add_parser("pack")
     packing.add_argument("folder", type=pathlib.Path)
     packing.add_argument("--arch", default="sm_90")
+    packing.add_argument("--device", metavar="NAME", help="a GPU as honec knows it, for which times are estimated")
     packing.add_argument("--emulate", action="store_true")
     packing.add_argument("--archive", action="store_true")
     packing.add_argument("--only", type=some_of(gpu_cases.CASES, "case"))

@@ -239,6 +239,7 @@ def not_run(reports: dict[str, dict]) -> str:
 def page(folder: pathlib.Path) -> str:
     """The text. Emulated results are no results on hardware: a page of them is an error."""
     reports = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    reports = dict(sorted(reports.items(), key=lambda each: each[1]["host"].get("date", "")))
     for name, report in reports.items():
         if not report["host"]["gpu"] or any(case["emulated"] for case in report["cases"].values()):
             raise ValueError(f"{folder / name}: was made without a GPU, expected results of hardware")

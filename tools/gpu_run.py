@@ -318,11 +318,12 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
     for name, facts in cases.items():
         shown = ("model", "batch", "sequence", "precision", "kind", "options", "arch", "emulated", "estimate",
                  "expected_ms")
-        report["cases"].setdefault(name, {key: facts[key] for key in shown if key in facts})
+        report["cases"].setdefault(name, {}).update({key: facts[key] for key in shown if key in facts})
     # What failed before comes last: a peer that crashes each time takes no time from the others.
     for name, task in sorted(plan(cases), key=lambda each: "error" in report["cases"][each[0]].get(each[1], {})):
         case = report["cases"][name]
-        if task not in (tasks or TASKS) or is_done(case.get(task)) or (needs(task) and not report["host"].get(needs(task))):
+        lacks = needs(task) and not report["host"].get(needs(task))
+        if task not in (tasks or TASKS) or is_done(case.get(task)) or lacks:
             continue
         start = time.monotonic()
         case[task] = perform(task, gpu_process.HERE / name, cases[name], deadline)

@@ -31,7 +31,7 @@ HEAD = f"""# Plans of Llama-8B beyond the GPU's memory
 
 What is fastest where a step does not fit? Llama-8B with AdamW in fp32, {MICRO_BATCHES} micro-batches of 1 x 8192 tokens,
 bf16 with a low stream, fused attention. The table holds what `honec --dry-run` says for an H200's rates and its link of
-55 GB/s each way. No figure is measured. `tools/offload-plans.py` makes the page; [offload](../rationale/offload.md)
+45 GB/s each way. No figure is measured. `tools/offload-plans.py` makes the page; [offload](../rationale/offload.md)
 explains the options.
 
 | arena at most | what does not fit is | arena | second arena | ms per step | |

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 # An H200's link (base/DataSheet.h) and what a copy takes besides (HostLink.cpp).
-RATE, LATENCY = 55e9, 8e-6
+RATE, LATENCY = 45e9, 8e-6
 
 
 def launches_in(profile: Path, report: dict) -> dict[str, list[float]]:

@@ -124,10 +124,14 @@ Status CudaExecutor::bind(const Launch &launch, int64_t processorsTaken,
   return Status();
 }
 
-/// What a stage can reach of the driver's queues to the GPU: with fewer of them
-/// than streams, one that waits for another stage would hold up others.
-static void openQueues() {
+/// A message waits on the GPU for another stage, which may wait for what this
+/// one launches next. With fewer queues to the GPU than streams, the message
+/// would hold that up; so would a kernel that is loaded at its first launch,
+/// since loading may wait for all that runs (CUDA C++ Programming Guide, "Lazy
+/// Loading").
+static void setDriverForStages() {
   (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+  (void)setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
 }
 
 static Status readMostGraphs(size_t &most) {
@@ -202,7 +206,7 @@ Status CudaExecutor::startForInfo() {
 /// What this process does alone, as number `process` of its machine.
 Status CudaExecutor::prepare(int64_t process) {
   if (program.isStage())
-    openQueues();
+    setDriverForStages();
   HONERT_TRY(device.open());
   HONERT_TRY(device.choose(process));
   HONERT_TRY(device.start());

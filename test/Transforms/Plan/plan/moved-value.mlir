@@ -1,5 +1,5 @@
-// When copies of a moved value run: 4 MiB take 84 us at 55 GB/s, a product some 43 us. The copy down begins behind the
-// value's maker and is waited for two products later; the copy up begins so many products before the reload that it is in
+// When copies of a moved value run: 4 MiB take 101 us at 45 GB/s, a product some 43 us. The copy down begins behind the
+// value's maker and is waited for three products later; the copy up begins so many products before the reload that it is in
 // time.
 // RUN: hone-opt %s --hone-apply-checkpoints --hone-plan-memory --hone-verify-plan | FileCheck %s
 
