@@ -29,11 +29,11 @@ static std::vector<int64_t> divisorsOf(int64_t number, int64_t most) {
   return divisors;
 }
 
-/// Those that overlap are for exchanges of experts: others take as long in the
-/// estimate, and need more memory.
-static std::vector<pipeline::ScheduleChoice> schedulesFor(int64_t pp,
-                                                          int64_t ep) {
-  if (pp == 1)
+/// Those that overlap are for exchanges of experts, of several micro-batches:
+/// others take as long in the estimate, and need more memory.
+static std::vector<pipeline::ScheduleChoice>
+schedulesFor(const Plan &plan, int64_t microBatches) {
+  if (plan.pp == 1)
     return {{}};
   std::vector<pipeline::ScheduleChoice> choices = {
       {ScheduleKind::OneForwardOneBackward, 1},
@@ -42,7 +42,8 @@ static std::vector<pipeline::ScheduleChoice> schedulesFor(int64_t pp,
       {ScheduleKind::ZeroBubbleV, 2}};
   for (int chunks = 2; chunks <= maxChunksPerRank; ++chunks)
     choices.push_back({ScheduleKind::Interleaved, chunks});
-  for (size_t index = 0, count = ep > 1 ? choices.size() : 0; index != count;
+  bool overlaps = plan.ep > 1 && microBatches > 1;
+  for (size_t index = 0, count = overlaps ? choices.size() : 0; index != count;
        ++index)
     if (pipeline::mayOverlap(choices[index].kind)) {
       choices.push_back(choices[index]);
@@ -196,7 +197,10 @@ void Search::visitUnits(Plan plan, int64_t rest) {
       ++result.refusedPlans[size_t(Refusal::Batch)];
       continue;
     }
-    for (const pipeline::ScheduleChoice &choice : schedulesFor(pp, plan.ep)) {
+    int64_t microBatches =
+        model.sequences / (plan.batchRanks() * plan.microBatch);
+    for (const pipeline::ScheduleChoice &choice :
+         schedulesFor(plan, microBatches)) {
       plan.schedule = choice;
       visitChunks(plan);
     }
