@@ -261,7 +261,7 @@ std::vector<double> Chunks::activationBytes(int64_t microBatches) {
     for (size_t unit = borders[chunk]; unit != borders[chunk + 1]; ++unit)
       bytes[size_t(places.rankOf(int(chunk)))] +=
           kept.saved * secondsOf(unit).savedBytes +
-          kept.grads * secondsOf(unit).resultBytes;
+          kept.grads * secondsOf(unit).gradientBytes;
   return bytes;
 }
 

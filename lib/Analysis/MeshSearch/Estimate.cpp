@@ -41,14 +41,14 @@ Seconds &Seconds::operator+=(const Seconds &other) {
 bool Unit::operator==(const Unit &other) const {
   auto tie = [](const Unit &unit) {
     auto of = [](const Activations &bytes) {
-      return std::tie(bytes.stream, bytes.inner, bytes.rows);
+      return std::tie(bytes.stream, bytes.gathered, bytes.inner, bytes.rows);
     };
     return std::tuple_cat(
         std::tie(unit.productFlops, unit.attentionFlops,
                  unit.attentionBackwardFlops, unit.scores, unit.scoreFlops,
                  unit.expertFlops),
         of(unit.moved), of(unit.saved), of(unit.cheap), of(unit.remade),
-        of(unit.results),
+        of(unit.results), of(unit.operands), of(unit.cheapOperands),
         std::tie(unit.remadeFlops, unit.parameters, unit.expertParameters,
                  unit.sums, unit.keyBytes, unit.headBytes, unit.rowBytes));
   };

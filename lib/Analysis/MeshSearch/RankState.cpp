@@ -99,4 +99,8 @@ void RankState::addMemory(const RankUnits &units, RankMemory &memory) const {
         (units.parameters[0] + units.parameters[1]) * model.weightBytes;
   if (dividesGradients)
     memory.transient += units.largest * model.gradientBytes;
+  // The update gathers weights one unit ahead.
+  if (!dividesWeights && plan.state >= StateLevel::Zero1 && plan.fs > 1)
+    memory.transient =
+        std::max(memory.transient, 2 * units.largest * model.weightBytes);
 }

@@ -107,7 +107,8 @@ double UnitModel::expertSeconds() const {
 /// Of a rank.
 double UnitModel::bytesOf(const Activations &activations) const {
   return share * (activations.stream / (plan.dividesPositions ? t : 1) +
-                  activations.inner / t + activations.rows * room);
+                  activations.gathered + activations.inner / t +
+                  activations.rows * room);
 }
 
 double UnitModel::movingSeconds(const Activations &activations) const {
@@ -350,7 +351,12 @@ UnitSeconds UnitModel::estimate(bool isLast) const {
   seconds.savedBytes = bytesOf(keep == Keep::All        ? all
                                : keep == Keep::Products ? unit.saved
                                                         : border);
-  seconds.resultBytes = bytesOf(unit.results);
+  seconds.gradientBytes = bytesOf(unit.results);
+  // What is computed again is kept until gradients of weights are made of it.
+  if (keep == Keep::Products)
+    seconds.gradientBytes += bytesOf(unit.cheapOperands);
+  else if (keep == Keep::Borders)
+    seconds.gradientBytes += bytesOf(unit.operands);
   // Gradients of what is saved, or what is computed again.
   seconds.transientBytes = bytesOf(all) + attention.transientBytes;
   return seconds;

@@ -11,8 +11,10 @@ namespace hone::search {
 /// A micro-batch of a unit on one rank.
 struct UnitSeconds {
   Seconds forward, backwardInput, backwardWeight;
-  double savedBytes = 0;  ///< kept until the backward pass ends
-  double resultBytes = 0; ///< gradients, kept until those of weights are made
+  double savedBytes = 0; ///< kept until the backward pass ends
+  /// Kept until gradients of weights are made: gradients, and what they
+  /// multiply where that was computed again.
+  double gradientBytes = 0;
   double transientBytes = 0; ///< besides, while it runs
   KeyExchange keys = KeyExchange::Ring;
   RowExchange rows = RowExchange::AllToAll;

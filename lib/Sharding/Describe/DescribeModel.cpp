@@ -48,6 +48,7 @@ private:
   void addSaved();
   bool isSummed(Value value) const;
   Activations bytesOf(Value value) const;
+  Activations bytesOfOperand(Value value) const;
   Activations trafficOf(ArrayRef<Operation *> kernel) const;
   SmallVector<Value> sourcesOf(ArrayRef<Operation *> kernel) const;
 
@@ -238,6 +239,13 @@ Activations Describer::bytesOf(Value value) const {
   return activations;
 }
 
+/// Of a product with a weight, or the gradient of its result.
+Activations Describer::bytesOfOperand(Value value) const {
+  Activations activations = bytesOf(value);
+  std::swap(activations.stream, activations.gathered);
+  return activations;
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -262,7 +270,7 @@ void Describer::addProducts(Operation *op, search::Unit &unit) {
       unit.attentionBackwardFlops += 2 * flops;
       return;
     }
-    unit.results += bytesOf(dot.getResult());
+    unit.results += bytesOfOperand(dot.getResult());
     unit.productFlops += flops;
     if (kindOf(dot.getResult()) == Kind::Stream) {
       int64_t contracted = 1;
@@ -452,11 +460,16 @@ static bool isNorm(Operation *op) { return isa<LayerNormOp, RmsNormOp>(op); }
 /// is cheap.
 void Describer::addSaved() {
   SmallVector<llvm::SetVector<Value>> saved(model.units.size());
+  DenseSet<std::pair<size_t, Value>> multiplied; // with weights, by unit
   auto save = [&](Operation *by, Value value) {
     if (isActivation(value))
       saved[unitOf[by]].insert(stripViews(value));
   };
   for (Operation &op : forward.front().without_terminator()) {
+    auto dot = dyn_cast<DotGeneralOp>(op);
+    if (isa<GroupedDotOp>(op) || (dot && readsWeight(dot)))
+      for (Value operand : activationsOf(&op))
+        multiplied.insert({unitOf[&op], stripViews(operand)});
     if (isa<DotGeneralOp, GroupedDotOp, AttentionOp>(op)) {
       for (Value operand : op.getOperands())
         save(&op, operand);
@@ -485,7 +498,14 @@ void Describer::addSaved() {
           llvm::all_of(sourcesOf(kernels[kernel->second]), [&](Value source) {
             return values.contains(stripViews(source));
           });
-      (isCheap ? unit.cheap : unit.saved) += bytesOf(value);
+      bool isMultiplied = multiplied.contains({number, value});
+      Activations bytes = isMultiplied ? bytesOfOperand(value) : bytesOf(value);
+      (isCheap ? unit.cheap : unit.saved) += bytes;
+      if (isMultiplied) {
+        unit.operands += bytes;
+        if (isCheap)
+          unit.cheapOperands += bytes;
+      }
       if (isCheap && again.insert(kernel->second).second)
         unit.remade += trafficOf(kernels[kernel->second]);
     }

@@ -85,7 +85,7 @@ const char *const gpt = R"(
   })";
 
 double total(const search::Activations &bytes) {
-  return bytes.stream + bytes.inner + bytes.rows;
+  return bytes.stream + bytes.gathered + bytes.inner + bytes.rows;
 }
 
 TEST(DescribeModel, SizesOfADecoder) {
@@ -115,7 +115,7 @@ TEST(DescribeModel, ArithmeticOfASequence) {
   EXPECT_EQ(model.units[0].scoreFlops, 2 * model.units[0].attentionFlops);
   EXPECT_EQ(model.units[0].scoreFlops, 4 * 8 / 2. * model.units[0].scores);
   EXPECT_EQ(model.units[0].results.inner, 16. * 24 * 2);
-  EXPECT_EQ(model.units[0].results.stream, 16. * 8 * 2);
+  EXPECT_EQ(model.units[0].results.gathered, 16. * 8 * 2);
   EXPECT_EQ(model.units[1].productFlops, 2. * 16 * 2 * 32 * 8);
   EXPECT_EQ(model.units[2].productFlops, 2. * 16 * 32 * 8);
   EXPECT_EQ(model.units[0].keyBytes, 2. * 16 * 8 * 2);
@@ -133,14 +133,20 @@ TEST(DescribeModel, ALayerKeepsWhatThePaperCounts) {
   }
   EXPECT_EQ(total(layer), 32. * 16 * 8);
   // 10 of the stream: inputs of two norms and of what reads these, and 24
-  // that tensor parallelism divides, less the two masks.
-  EXPECT_EQ(layer.stream, 8. * 16 * 8);
+  // that tensor parallelism divides, less the two masks. What products read of
+  // the stream is whole.
+  EXPECT_EQ(layer.stream, 4. * 16 * 8);
+  EXPECT_EQ(layer.gathered, 4. * 16 * 8);
   EXPECT_EQ(layer.inner, 24. * 16 * 8);
   // Norms and the activation are made again from what is kept.
-  EXPECT_EQ(model.units[0].cheap.stream, 2. * 16 * 8);
+  EXPECT_EQ(model.units[0].cheap.gathered, 2. * 16 * 8);
   EXPECT_EQ(model.units[0].cheap.inner, 0);
-  EXPECT_EQ(model.units[1].cheap.stream, 2. * 16 * 8);
+  EXPECT_EQ(model.units[1].cheap.gathered, 2. * 16 * 8);
   EXPECT_EQ(model.units[1].cheap.inner, 8. * 16 * 8);
+  // Gradients of weights read the results of the norm and of attention.
+  EXPECT_EQ(total(model.units[0].operands), 4. * 16 * 8);
+  EXPECT_EQ(total(model.units[0].cheapOperands), 2. * 16 * 8);
+  EXPECT_EQ(total(model.units[1].cheapOperands), 10. * 16 * 8);
   EXPECT_EQ(total(model.units[1].remade), (4 + 16.) * 16 * 8);
 }
 
@@ -160,8 +166,8 @@ TEST(DescribeModel, ElementsThatKernelsMove) {
 TEST(DescribeModel, AWideStream) {
   search::Model model = describe(gpt, /*streamBytes=*/4);
   EXPECT_EQ(model.boundaryBytes, 16 * 8 * 4);
-  EXPECT_EQ(model.units[1].saved.stream, 4. * 16 * 8); // the norm's input
-  EXPECT_EQ(model.units[1].cheap.stream, 2. * 16 * 8); // its result
+  EXPECT_EQ(model.units[1].saved.stream, 4. * 16 * 8);   // the norm's input
+  EXPECT_EQ(model.units[1].cheap.gathered, 2. * 16 * 8); // its result
 }
 
 /// Two of four experts for each of 2 x 16 tokens, beside a shared one.

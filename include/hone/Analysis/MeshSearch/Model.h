@@ -20,11 +20,14 @@ namespace hone::search {
 struct Activations {
   double stream = 0; ///< the residual stream and its norms: whole on each rank
                      ///< of `tp`, divided along it if it divides positions
-  double inner = 0;  ///< heads, hidden widths, logits: divided along `tp`
-  double rows = 0;   ///< of experts, as wide as the stream: never along `tp`
+  double gathered = 0; ///< of the stream, as products read it: whole on each
+                       ///< rank of `tp` also if that divides positions
+  double inner = 0;    ///< heads, hidden widths, logits: divided along `tp`
+  double rows = 0;     ///< of experts, as wide as the stream: never along `tp`
 
   Activations &operator+=(const Activations &other) {
     stream += other.stream;
+    gathered += other.gathered;
     inner += other.inner;
     rows += other.rows;
     return *this;
@@ -51,8 +54,9 @@ struct Unit {
   /// What is kept for the backward pass: what products and attention compute,
   /// and inputs of norms; and `cheap`, what norms and maps make of them.
   Activations saved, cheap;
-  /// Of products with weights: what gradients of weights are made of.
-  Activations results;
+  /// What gradients of weights are made of: gradients of the results of
+  /// products with weights, and their operands; `cheap` ones besides.
+  Activations results, operands, cheapOperands;
   /// What computing `cheap` again moves and, where attention is no kernel of
   /// its own, multiplies.
   Activations remade;

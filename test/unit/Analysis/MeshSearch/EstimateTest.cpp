@@ -187,6 +187,48 @@ TEST(MeshEstimate, MicroBatchesInFlightAreThoseOfTheWholeList) {
     }
 }
 
+// Products gather the positions that tp divides, and gradients of their weights
+// read what was gathered.
+TEST(MeshEstimate, GatheredOperandsAreWhole) {
+  Model model = smallModel(16, 512);
+  model.units[1].saved.gathered = 1e6;
+  Model divided = model;
+  divided.units[1].saved.gathered = 0;
+  for (const char *text : {"tp=2", "tp=2,sp"}) {
+    double more = estimate(model, text).memory.activations -
+                  estimate(divided, text).memory.activations;
+    EXPECT_DOUBLE_EQ(more, 1e6) << text;
+  }
+}
+
+// Where they wait, so do operands that were computed again.
+TEST(MeshEstimate, WeightGradientsThatWaitKeepOperands) {
+  Model model = smallModel(16, 1024);
+  Model plain = model;
+  for (Unit &unit : model.units) {
+    unit.operands.inner = 3e5;
+    unit.cheapOperands.inner = 1e5;
+  }
+  auto more = [&](const char *text) {
+    return estimate(model, text).memory.activations -
+           estimate(plain, text).memory.activations;
+  };
+  EXPECT_EQ(more("pp=4,1f1b,keep=products"), 0);
+  EXPECT_EQ(more("pp=4,zb-h1,keep=all"), 0);
+  EXPECT_GE(more("pp=4,zb-h1,keep=products"), 1e5);
+  EXPECT_GE(more("pp=4,zb-h1,keep=borders"), 3e5);
+}
+
+// Weights that the update gathers take memory after those of a micro-batch.
+TEST(MeshEstimate, UpdatesGatherOneUnitAhead) {
+  Model model = smallModel(16, 1024);
+  for (Unit &unit : model.units)
+    unit.saved = unit.cheap = Activations();
+  model.units.back().parameters = 1e9;
+  EXPECT_DOUBLE_EQ(estimate(model, "fs=4,zero1").memory.transient, 4e9);
+  EXPECT_LT(estimate(model, "dp=4").memory.transient, 4e9);
+}
+
 TEST(MeshEstimate, ChunksAreBalanced) {
   Model model = smallModel(16, 1024);
   Cost cost = estimate(model, "pp=4");
