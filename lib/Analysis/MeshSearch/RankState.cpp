@@ -78,6 +78,19 @@ double RankState::updateSeconds(const RankUnits &units) const {
   return seconds;
 }
 
+/// What the update needs besides: sums of gradients, all of which the norm
+/// waits for, and then weights that are gathered one unit ahead.
+double RankState::updateBytes(const RankUnits &units) const {
+  double parts = double(groups.parts.ranks()), sums = 0;
+  for (size_t kind : {0, 1})
+    if (plan.state == StateLevel::Zero1 ||
+        (plan.state < StateLevel::Zero1 && groups.copies[kind].ranks() > 1))
+      sums += units.parameters[kind] * model.gradientBytes / parts;
+  bool gathers = parts > 1 && (plan.state == StateLevel::Zero1 ||
+                               plan.state == StateLevel::Zero2);
+  return std::max(sums, gathers ? 2 * units.largest * model.weightBytes : 0);
+}
+
 void RankState::addMemory(const RankUnits &units, RankMemory &memory) const {
   bool dividesGradients = plan.state >= StateLevel::Zero2;
   bool dividesWeights = plan.state >= StateLevel::Zero3;
@@ -99,8 +112,7 @@ void RankState::addMemory(const RankUnits &units, RankMemory &memory) const {
         (units.parameters[0] + units.parameters[1]) * model.weightBytes;
   if (dividesGradients)
     memory.transient += units.largest * model.gradientBytes;
-  // The update gathers weights one unit ahead.
-  if (!dividesWeights && plan.state >= StateLevel::Zero1 && plan.fs > 1)
-    memory.transient =
-        std::max(memory.transient, 2 * units.largest * model.weightBytes);
+  // Activations of a stage have memory of their own, also in the update.
+  double room = memory.transient + (plan.pp == 1 ? memory.activations : 0);
+  memory.transient += std::max(updateBytes(units) - room, 0.0);
 }

@@ -27,12 +27,14 @@ public:
   /// What collectives of parameters and gradients add to a step.
   double dataSeconds(const RankUnits &units, int64_t microBatches) const;
   double updateSeconds(const RankUnits &units) const;
-  /// Sets state and gradients, and adds gathered weights to what is transient.
+  /// Sets state and gradients, and adds gathered weights, and what the update
+  /// needs, to what is transient; activations are known.
   void addMemory(const RankUnits &units, RankMemory &memory) const;
 
 private:
   double onceSeconds(size_t kind, double parameters) const;
   double repeatedSeconds(const RankUnits &units, int64_t microBatches) const;
+  double updateBytes(const RankUnits &units) const;
 
   const Model &model;
   const Plan &plan;

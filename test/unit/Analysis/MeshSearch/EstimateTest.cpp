@@ -219,14 +219,20 @@ TEST(MeshEstimate, WeightGradientsThatWaitKeepOperands) {
   EXPECT_GE(more("pp=4,zb-h1,keep=borders"), 3e5);
 }
 
-// Weights that the update gathers take memory after those of a micro-batch.
-TEST(MeshEstimate, UpdatesGatherOneUnitAhead) {
+// Weights that the update gathers, one unit ahead, and sums of gradients take
+// memory after activations; of a stage, beside them.
+TEST(MeshEstimate, UpdatesSumAndGather) {
   Model model = smallModel(16, 1024);
   for (Unit &unit : model.units)
     unit.saved = unit.cheap = Activations();
   model.units.back().parameters = 1e9;
   EXPECT_DOUBLE_EQ(estimate(model, "fs=4,zero1").memory.transient, 4e9);
-  EXPECT_LT(estimate(model, "dp=4").memory.transient, 4e9);
+  EXPECT_DOUBLE_EQ(estimate(model, "dp=4").memory.transient,
+                   4 * model.parameters());
+  EXPECT_LT(estimate(model, "dp=1").memory.transient, 1e9);
+  model.units.back().saved.inner = 1e9; // of one sequence
+  EXPECT_DOUBLE_EQ(estimate(model, "fs=4,zero1").memory.transient, 3e9);
+  EXPECT_DOUBLE_EQ(estimate(model, "pp=2,fs=4,zero1").memory.transient, 4e9);
 }
 
 TEST(MeshEstimate, ChunksAreBalanced) {
@@ -315,6 +321,7 @@ TEST(MeshEstimate, KeysGoAroundWhereAttentionAllowsIt) {
 // Without a kernel scores are in memory, unless the plan is of others.
 TEST(MeshEstimate, AttentionInPartsHasScoresInMemory) {
   Model model = smallModel(4, 1024);
+  model.gradientBytes = 0; // so that the update needs least
   for (Unit &unit : llvm::MutableArrayRef(model.units).drop_back()) {
     unit.scores = 8 * 1024. * 1024.;
     unit.scoreFlops = 2 * unit.attentionFlops;
