@@ -13,6 +13,7 @@
 #include "train/Process.h"
 #include "train/SharedFacts.h"
 #include "train/Smoke.h"
+#include "train/ThreadLimits.h"
 #include "train/Trainer.h"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ static Status checkRun(const Program &program, const Options &options,
 }
 
 /// Ranks of one machine share its cores, unless the launcher has given each its
-/// own.
+/// own. A text is made by one thread where others use the cores: its launches
+/// take microseconds, and each waits for the thread that lost its core.
 static int threadsFor(const Options &options,
                       const LauncherEnvironment &place) {
   if (options.threads > 0)
@@ -77,7 +79,8 @@ static int threadsFor(const Options &options,
   int cores = availableCores();
   bool areAll = cores == sysconf(_SC_NPROCESSORS_ONLN);
   int sharing = areAll ? static_cast<int>(place.localSize) : 1;
-  return std::max(1, cores / sharing);
+  int threads = std::max(1, cores / sharing);
+  return options.onlyGenerates() && isBusy(threads) ? 1 : threads;
 }
 
 /// Bytes of the files that are mapped.

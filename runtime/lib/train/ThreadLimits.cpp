@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <unistd.h>
 #include <vector>
@@ -51,9 +52,26 @@ Status honert::checkThreads(int threads, int helpers) {
                      "control group) leave no room"));
 }
 
-std::string honert::loadNote(double load, int64_t cores, int64_t threads) {
+/// Of the last minute, if the system tells.
+static std::optional<double> loadNow() {
+  double load;
+  return getloadavg(&load, 1) == 1 ? std::optional(load) : std::nullopt;
+}
+
+static int64_t coresOfMachine() { return sysconf(_SC_NPROCESSORS_ONLN); }
+
+bool honert::isBusy(double load, int64_t cores, int64_t threads) {
   // Threads beyond the cores are this run's own doing; others come and go.
-  if (load < static_cast<double>(std::max(cores, threads)) + 1)
+  return load >= static_cast<double>(std::max(cores, threads)) + 1;
+}
+
+bool honert::isBusy(int64_t threads) {
+  std::optional<double> load = loadNow();
+  return load && isBusy(*load, coresOfMachine(), threads);
+}
+
+std::string honert::loadNote(double load, int64_t cores, int64_t threads) {
+  if (!isBusy(load, cores, threads))
     return "";
   std::string text =
       format("load: %.1f on %lld core%s: other programs slow this run", load,
@@ -65,8 +83,6 @@ std::string honert::loadNote(double load, int64_t cores, int64_t threads) {
 }
 
 std::string honert::loadNote(int64_t threads) {
-  double load;
-  if (getloadavg(&load, 1) != 1)
-    return "";
-  return loadNote(load, sysconf(_SC_NPROCESSORS_ONLN), threads);
+  std::optional<double> load = loadNow();
+  return load ? loadNote(*load, coresOfMachine(), threads) : "";
 }

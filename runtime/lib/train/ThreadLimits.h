@@ -14,9 +14,12 @@ int64_t stackBytes();
 /// An error if the system does not start a team of `threads`, and `helpers`
 /// more: where it does not, libgomp and the standard library end the process.
 Status checkThreads(int threads, int helpers);
-/// What to tell a user whose machine has more to do than cores: `load` is the
-/// average number of threads that run or wait for a core, `threads` those of
-/// this process. Empty: nothing.
+/// Whether others use the cores: `load` is the average number of threads that
+/// run or wait for one, `threads` those of this process.
+bool isBusy(double load, int64_t cores, int64_t threads);
+/// The same of this machine now.
+bool isBusy(int64_t threads);
+/// What to tell a user whose machine is busy. Empty: nothing.
 std::string loadNote(double load, int64_t cores, int64_t threads);
 /// The same for this machine now.
 std::string loadNote(int64_t threads);

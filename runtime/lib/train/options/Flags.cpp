@@ -60,7 +60,8 @@ static std::vector<Flag> makeTrainingFlags(Options &o) {
        setFlag(o.shuffle)},
       {"threads", "N",
        "threads (default: the cores this process may use, or its share of the "
-       "machine where several ranks may use all)",
+       "machine where several ranks may use all; 1 for --generate alone where "
+       "other programs use the cores)",
        readInteger(o.threads, 1, 1024, "a whole number from 1 to 1024")},
       {"deterministic", nullptr,
        "equal runs give equal bits on a GPU too, at some speed (on a CPU they "

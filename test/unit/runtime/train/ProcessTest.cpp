@@ -294,6 +294,8 @@ TEST(ThreadLimits, a_load_above_the_cores_is_told) {
   EXPECT_EQ(loadNote(2.9, 2, 2), "");
   EXPECT_EQ(loadNote(6.25, 2, 2), "load: 6.2 on 2 cores: other programs slow "
                                   "this run; try fewer --threads than 2");
+  EXPECT_FALSE(isBusy(2.9, 2, 2));
+  EXPECT_TRUE(isBusy(3, 2, 2));
   // One thread cannot give way.
   EXPECT_EQ(loadNote(6.25, 2, 1),
             "load: 6.2 on 2 cores: other programs slow this run");
