@@ -49,10 +49,37 @@ static double passSeconds(const TargetDescription &target, Fp8Scaling scaling) {
   return bytesPerElement(scaling) / target.bytesPerSecond();
 }
 
-double hone::quantizationGain(const TargetDescription &target, int64_t k,
-                              int64_t n, Fp8Scaling scaling) {
-  return savedSeconds(target, scaling) * double(k) * double(n) -
-         passSeconds(target, scaling) * double(k + n);
+/// The same of what the kernel of codes computes itself: with scales by tiles
+/// it writes codes where bf16 had its value written.
+static double computedBytes(Fp8Scaling scaling) {
+  return scaling == Fp8Scaling::tensor ? bytesPerElement(scaling) : 0;
+}
+
+/// Of the input. Where a GELU made it, the product of codes that makes the
+/// gradient of it has no gradient of a GELU in its call: that is written and
+/// read once more (2 + 2).
+static double inputBytes(CodeNeighbor input, Fp8Scaling scaling) {
+  if (input == CodeNeighbor::matrix)
+    return bytesPerElement(scaling);
+  return computedBytes(scaling) + (input == CodeNeighbor::gelu ? 4 : 0);
+}
+
+/// Of the gradient of the output. Where a GELU reads this, a kernel of its own
+/// reads the argument (2) that the call of bf16 had.
+static double outputBytes(CodeNeighbor output, Fp8Scaling scaling) {
+  if (output == CodeNeighbor::map)
+    return computedBytes(scaling);
+  return bytesPerElement(scaling) + (output == CodeNeighbor::gelu ? 2 : 0);
+}
+
+double hone::quantizationGain(const TargetDescription &target,
+                              const QuantizedWeight &weight,
+                              Fp8Scaling scaling) {
+  double k = weight.k, n = weight.n;
+  double bytes = inputBytes(weight.input, scaling) * k +
+                 outputBytes(weight.output, scaling) * n;
+  return savedSeconds(target, scaling) * k * n -
+         bytes / target.bytesPerSecond();
 }
 
 double hone::leastQuantizedSize(const TargetDescription &target,

@@ -60,14 +60,21 @@ LogicalResult hone::checkFp8Target(ModuleOp module, Fp8Scaling scaling) {
 // Marks
 //===----------------------------------------------------------------------===//
 
-/// The parameter that casts and moves make `value` of, or null.
-static BlockArgument findParameter(func::FuncOp func, Value value) {
+/// What casts and moves make `value` of.
+static Value stripMovers(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isMover(op) && !isa<CastOp>(op))
-      return nullptr;
+      break;
     value = op->getOperand(0);
   }
-  auto arg = cast<BlockArgument>(value);
+  return value;
+}
+
+/// The parameter that casts and moves make `value` of, or null.
+static BlockArgument findParameter(func::FuncOp func, Value value) {
+  auto arg = dyn_cast<BlockArgument>(stripMovers(value));
+  if (!arg)
+    return nullptr;
   bool isParameter =
       argString(func, arg.getArgNumber(), attr::kind) == kind::param;
   return isParameter ? arg : nullptr;
@@ -88,6 +95,48 @@ static DenseSet<Operation *> findHeads(func::FuncOp func) {
       llvm::append_range(open, op->getOperands());
   }
   return heads;
+}
+
+/// Whether a call of bf16 computes the GELU, and its gradient.
+static bool isInCall(GeluOp gelu, Type element,
+                     const TargetDescription &target) {
+  Epilogues table = target.epilogues(element, element);
+  return gelu.getApproximate() == GeluApproximation::tanh && table.geluAux &&
+         table.geluBwd;
+}
+
+/// What makes a product's input.
+static CodeNeighbor neighborOfInput(Value input,
+                                    const TargetDescription &target) {
+  Operation *maker = stripMovers(input).getDefiningOp();
+  if (!maker || !maker->hasTrait<OpTrait::Elementwise>() || !maker->hasOneUse())
+    return CodeNeighbor::matrix;
+  auto gelu = dyn_cast<GeluOp>(maker);
+  return gelu && isInCall(gelu, elementOf(input), target) ? CodeNeighbor::gelu
+                                                          : CodeNeighbor::map;
+}
+
+/// What reads a product's output. A sum hands its gradient on as it is, and a
+/// bias needs sums of it: it is stored.
+static CodeNeighbor neighborOfOutput(Value output, Type element,
+                                     const TargetDescription &target) {
+  auto known = CodeNeighbor::map;
+  for (Operation *reader : output.getUsers()) {
+    CodeNeighbor own = CodeNeighbor::map;
+    if (isMover(reader) || isa<CastOp>(reader))
+      own = neighborOfOutput(reader->getResult(0), element, target);
+    else if (auto gelu = dyn_cast<GeluOp>(reader))
+      own = isInCall(gelu, element, target) ? CodeNeighbor::gelu : own;
+    else if (auto add = dyn_cast<AddOp>(reader))
+      own = neighborOfOutput(add, element, target) == CodeNeighbor::gelu
+                ? CodeNeighbor::gelu
+                : CodeNeighbor::matrix;
+    else if (!reader->hasTrait<OpTrait::Elementwise>())
+      own = CodeNeighbor::matrix;
+    if (own != CodeNeighbor::map)
+      known = own;
+  }
+  return known;
 }
 
 namespace {
@@ -144,12 +193,16 @@ std::string Marker::whyNot(DotGeneralOp dot, BlockArgument parameter,
   if (std::optional<int64_t> size = sizes.oddSize())
     return llvm::formatv("a size is {0}, no multiple of {1}", *size,
                          fp8Multiple);
-  int64_t width = isWeightLast ? sizes.columns : sizes.rows;
+  QuantizedWeight weight = {sizes.depth,
+                            isWeightLast ? sizes.columns : sizes.rows};
+  Value input = isWeightLast ? dot.getLhs() : dot.getRhs();
+  weight.input = neighborOfInput(input, target);
+  weight.output = neighborOfOutput(dot, elementOf(input), target);
   if (target.kind == TargetKind::CUDA && !options.small &&
-      quantizationGain(target, sizes.depth, width, scaling) < 0)
+      quantizationGain(target, weight, scaling) < 0)
     return llvm::formatv("codes of a weight [{0}, {1}] cost more than they "
                          "save",
-                         width, sizes.depth);
+                         weight.n, weight.k);
   return "";
 }
 

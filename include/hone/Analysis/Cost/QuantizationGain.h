@@ -14,12 +14,25 @@
 
 namespace hone {
 
-/// Seconds per row (token) that the three products of a weight [k, n] in a
-/// training step take less with codes than in bf16, less those of quantising
-/// the weight's input and the gradient of its output; negative: they take
-/// longer.
-double quantizationGain(const TargetDescription &target, int64_t k, int64_t n,
-                        Fp8Scaling scaling);
+/// What is at either side of a product, as far as codes change its traffic.
+enum class CodeNeighbor {
+  matrix, ///< a matrix that is stored in bf16, too
+  map,    ///< elementwise ops that the kernel of codes can compute
+  gelu    ///< a GELU that a call of bf16 computes, and its gradient likewise
+};
+
+/// A weight [k, n] of a product, what makes the product's input, and what reads
+/// its output.
+struct QuantizedWeight {
+  int64_t k, n;
+  CodeNeighbor input = CodeNeighbor::matrix, output = CodeNeighbor::matrix;
+};
+
+/// Seconds per row (token) that the three products of a weight in a training
+/// step take less with codes than in bf16, less those of quantising the
+/// weight's input and the gradient of its output; negative: they take longer.
+double quantizationGain(const TargetDescription &target,
+                        const QuantizedWeight &weight, Fp8Scaling scaling);
 
 /// The least K N / (K + N) with a gain; infinity where the target's library has
 /// no such product. A square weight has to have twice that many rows.

@@ -34,19 +34,45 @@ TEST(QuantizationGain, LeastSizesAreThoseOfTheRates) {
 // Square weights of 124M's and of 1.5B's layers, and the gate of Llama-8B.
 TEST(QuantizationGain, SmallWeightsLose) {
   TargetDescription h200 = gpu("sm_90");
-  EXPECT_LT(quantizationGain(h200, 512, 512, Fp8Scaling::block), 0);
-  EXPECT_GT(quantizationGain(h200, 768, 3072, Fp8Scaling::tensor), 0);
-  EXPECT_GT(quantizationGain(h200, 1600, 1600, Fp8Scaling::block), 0);
-  EXPECT_GT(quantizationGain(h200, 4096, 14336, Fp8Scaling::tensor), 0);
+  EXPECT_LT(quantizationGain(h200, {512, 512}, Fp8Scaling::block), 0);
+  EXPECT_GT(quantizationGain(h200, {768, 3072}, Fp8Scaling::tensor), 0);
+  EXPECT_GT(quantizationGain(h200, {1600, 1600}, Fp8Scaling::block), 0);
+  EXPECT_GT(quantizationGain(h200, {4096, 14336}, Fp8Scaling::tensor), 0);
+}
+
+// The two weights around 124M's GELU on a B200: calls of bf16 compute GELUs,
+// kernels of codes do with scales by tiles only.
+TEST(QuantizationGain, SeesTheGeluBetweenWeights) {
+  TargetDescription b200 = gpu("sm_100");
+  QuantizedWeight first = {768, 3072}, second = {3072, 768};
+  EXPECT_GT(quantizationGain(b200, first, Fp8Scaling::tensor), 0);
+  EXPECT_GT(quantizationGain(b200, second, Fp8Scaling::tensor), 0);
+  first.output = second.input = CodeNeighbor::gelu;
+  EXPECT_LT(quantizationGain(b200, first, Fp8Scaling::tensor), 0);
+  EXPECT_LT(quantizationGain(b200, second, Fp8Scaling::tensor), 0);
+  EXPECT_GT(quantizationGain(b200, first, Fp8Scaling::mx), 0);
+  EXPECT_GT(quantizationGain(b200, second, Fp8Scaling::mx), 0);
+}
+
+// A gate costs no traffic with scales by tiles.
+TEST(QuantizationGain, SeesMapsThatKernelsOfCodesCompute) {
+  TargetDescription h200 = gpu("sm_90");
+  QuantizedWeight weight = {512, 1024};
+  EXPECT_LT(quantizationGain(h200, weight, Fp8Scaling::block), 0);
+  weight.output = CodeNeighbor::map;
+  EXPECT_GT(quantizationGain(h200, weight, Fp8Scaling::block), 0);
+  EXPECT_LT(quantizationGain(h200, weight, Fp8Scaling::tensor), 0);
 }
 
 TEST(QuantizationGain, IsNoneWithoutALibrary) {
-  EXPECT_LT(quantizationGain(gpu("sm_80"), 4096, 4096, Fp8Scaling::tensor), 0);
-  EXPECT_LT(quantizationGain(gpu("sm_89"), 4096, 4096, Fp8Scaling::block), 0);
+  EXPECT_LT(quantizationGain(gpu("sm_80"), {4096, 4096}, Fp8Scaling::tensor),
+            0);
+  EXPECT_LT(quantizationGain(gpu("sm_89"), {4096, 4096}, Fp8Scaling::block), 0);
   EXPECT_EQ(leastQuantizedSize(gpu("sm_89"), Fp8Scaling::block),
             std::numeric_limits<double>::infinity());
   EXPECT_LT(
-      quantizationGain(TargetDescription(), 4096, 4096, Fp8Scaling::tensor), 0);
+      quantizationGain(TargetDescription(), {4096, 4096}, Fp8Scaling::tensor),
+      0);
 }
 
 // What passes refuse, and what estimates have no rate for, are the same.
