@@ -374,6 +374,10 @@ void hone::buildFusePhase(OpPassManager &manager,
   buildQuantizedProducts(manager.nest<func::FuncOp>(), options);
   // Before anything else moves between weights and their codes.
   addOptional(manager, createHoistWeightCodes({options.report}), options);
+  // Scales that ranks gather beside codes are small.
+  const PrecisionPolicy *policy = findPrecisionPolicy(options.precision);
+  if (policy && policy->codes)
+    addOptional(manager, createDistBucketCollectives(), options);
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.

@@ -12,10 +12,10 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Hone_Tensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1]>;
-// Codes of eight bits, which only products take (hone.quantize), and their scales: f32, or i8 for UE8M0.
+// Codes of eight bits (hone.quantize), which only products and moves take, and their scales: f32, or i8 for UE8M0.
 def Hone_Fp8Tensor : StaticShapeTensorOf<[F8E4M3FN, F8E5M2]>;
 def Hone_Fp8ScaleTensor : StaticShapeTensorOf<[F32, I8]>;
-// What a group may read and make.
+// What a group may read and make, and what moves.
 def Hone_GroupTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, I64, I32, I8, I1, F8E4M3FN, F8E5M2]>;
 // Operands of a product.
 def Hone_FactorTensor : StaticShapeTensorOf<[F64, F32, BF16, F16, F8E4M3FN, F8E5M2]>;

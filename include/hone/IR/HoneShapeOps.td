@@ -47,8 +47,8 @@ def Hone_TransposeOp : Hone_Op<"transpose", "dataMovement", "copy"> {
     %y = hone.transpose %x [0, 2, 1] : tensor<2x16x64xf32> -> tensor<2x64x16xf32>
     ```
   }];
-  let arguments = (ins Hone_Tensor:$operand, DenseI64ArrayAttr:$permutation);
-  let results = (outs Hone_Tensor:$result);
+  let arguments = (ins Hone_GroupTensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs Hone_GroupTensor:$result);
   let assemblyFormat = "$operand $permutation attr-dict `:` type($operand) `->` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$permutation)>];
   let hasVerifier = 1;

@@ -1,5 +1,6 @@
 //===- HoistWeightCodes.cpp - Codes of a weight once per update -----------===//
 
+#include "GatheredCodes.h"
 #include "WeightCodes.h"
 #include "hone/Sharding/IR/Chunk.h"
 #include "hone/Transforms/Passes.h"
@@ -193,6 +194,8 @@ void Hoister::eraseCopies() {
 
 void Hoister::run() {
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+  for (func::FuncOp func : functions)
+    gatherCodes(func, report);
   for (func::FuncOp func : functions)
     if (isOfTraining(func))
       findForms(func);

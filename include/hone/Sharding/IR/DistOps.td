@@ -191,7 +191,7 @@ class Dist_CollectiveOp<string mnemonic, string kind, list<string> placement, li
     : Dist_LocalOp<mnemonic, !listconcat([
           AllElementTypesMatch<["operand", "result"]>, Dist_PlacementAnswers<placement>,
           Dist_CollectiveAnswers<collective>], traits)> {
-  let results = (outs Hone_Tensor:$result);
+  let results = (outs Hone_GroupTensor:$result);
   let extraClassDeclaration = [{
     static ::hone::dist::CollectiveKind getCollectiveKind() { return ::hone::dist::CollectiveKind::}] # kind # [{; }
   }];
@@ -236,7 +236,7 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "allGather", ["keepsPosit
     %w = dist.all_gather %part dim 0 over ["fs"] : tensor<96x768xbf16> -> tensor<768x768xbf16>
     ```
   }];
-  let arguments = (ins Hone_Tensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
+  let arguments = (ins Hone_GroupTensor:$operand, I64Attr:$dim, StrArrayAttr:$axes,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$cuts, UnitAttr:$snake,
                        UnitAttr:$again, UnitAttr:$async);
   let assemblyFormat = [{
@@ -329,8 +329,8 @@ def Dist_WaitOp : Dist_LocalOp<"wait", [SameOperandsAndResultType, Dist_Placemen
     %y = dist.wait %a : tensor<768x768xf32>
     ```
   }];
-  let arguments = (ins Hone_Tensor:$operand);
-  let results = (outs Hone_Tensor:$result);
+  let arguments = (ins Hone_GroupTensor:$operand);
+  let results = (outs Hone_GroupTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
