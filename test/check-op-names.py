@@ -78,6 +78,7 @@ REASONS = {
     "lib/Transforms/Import/BoundIds.cpp": "the pattern of code that checks ids: comparisons and arithmetic",
     "lib/Transforms/Pad/PackProjections.cpp": "the pattern from a projection to the attention that reads its heads",
     "lib/Transforms/Pad/VerifyPad.cpp": "reshapes and transposes that padding puts around ops",
+    "lib/Transforms/Fuse/GatheredCodes.cpp": "what makes codes of a gathered weight is one op",
     "lib/Transforms/Plan/FunctionPlanner.cpp": "the place of a view: strides of a slice, of a reshape",
     "lib/Transforms/Plan/MovedValues.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/OffloadState.cpp": "after fusion kernels are groups",

@@ -351,6 +351,30 @@ void hone::buildShardPhase(OpPassManager &manager,
 // Groups, plan, kernels
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Joins the small gathers of scales that came with codes, where there are
+/// several ranks.
+struct BucketScales : PassWrapper<BucketScales, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BucketScales)
+
+  explicit BucketScales(PipelineOptions options)
+      : options(std::move(options)) {}
+
+  StringRef getName() const override { return "BucketScales"; }
+
+  void runOnOperation() override {
+    if (getOperation().getOps<dist::MeshOp>().empty())
+      return markAllAnalysesPreserved();
+    OpPassManager manager(ModuleOp::getOperationName());
+    addOptional(manager, createDistBucketCollectives(), options);
+    if (failed(runPipeline(manager, getOperation())))
+      signalPassFailure();
+  }
+
+  PipelineOptions options;
+};
+} // namespace
+
 void hone::buildQuantizedProducts(OpPassManager &functions,
                                   const PipelineOptions &options) {
   functions.addPass(
@@ -374,10 +398,9 @@ void hone::buildFusePhase(OpPassManager &manager,
   buildQuantizedProducts(manager.nest<func::FuncOp>(), options);
   // Before anything else moves between weights and their codes.
   addOptional(manager, createHoistWeightCodes({options.report}), options);
-  // Scales that ranks gather beside codes are small.
   const PrecisionPolicy *policy = findPrecisionPolicy(options.precision);
   if (policy && policy->codes)
-    addOptional(manager, createDistBucketCollectives(), options);
+    manager.addPass(std::make_unique<BucketScales>(options));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.

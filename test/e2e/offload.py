@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains with a second arena and without: offload.py WORKDIR PACKAGE[:RANKS] [honec options] [-- options of the second].
 
-Without options of its own the second program has its state there.
+Without options of its own the second program has its state there; with others, what they change may change no bit.
 Three steps of both programs leave the same bits: losses, norms, and every tensor of the checkpoint. The second one's copies
 are slow (HONE_LINK), or on an emulated GPU as late as the graph's edges let them and as early, so that a kernel which does
 not wait for them reads old bytes. Each goes on from the other's checkpoint with the bits of a run that nobody stopped.

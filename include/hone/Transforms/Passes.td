@@ -899,10 +899,10 @@ def HoistWeightCodes : Pass<"hone-hoist-weight-codes", "::mlir::ModuleOp"> {
     keeps its bits.
 
     Where ranks gather a weight (`fs=` or zero level 3), each makes codes of its shard, and they gather these: half the
-    bytes of bf16. The transposed weight's codes and scales are their transposes. Every bit is that of codes of the whole
-    where scales are of blocks of 128 x 128 and each rank has a multiple of 128 rows, one after another. Other weights,
-    and those whose numbers another op reads, are gathered in bf16, and codes are made in each micro-batch; the option
-    `report` says which and why.
+    bytes of bf16. Codes and scales of the transposed weight are transposes of these. Every bit is that of codes of the
+    whole weight where scales are of blocks of 128 x 128 and each rank has a multiple of 128 rows, one after another.
+    Other weights, and those whose numbers another op reads, are gathered in bf16, and codes are made in each
+    micro-batch; the option `report` says which and why.
 
     A weight stays as it is
 

@@ -1,4 +1,10 @@
 // RUN: hone-opt %s --hone-hoist-weight-codes | FileCheck %s
+// RUN: hone-opt %s --hone-hoist-weight-codes --dist-print-collectives -o %t | FileCheck %s --check-prefix=SENT
+// RUN: hone-opt %s --dist-print-collectives -o %t | FileCheck %s --check-prefix=NUMBERS
+
+// SENT: all_gather over fs f32: 2 x 32 = 64
+// SENT-NEXT: all_gather over fs f8E4M3FN: 2 x 16384 = 32768
+// NUMBERS: all_gather over fs bf16: 2 x 32768 = 65536
 
 // Ranks gather codes, which the update makes of each shard, and not numbers in bf16. In the backward part they gather them
 // again and transpose codes and scales: of 384 rows there are 3 blocks, in room for 4.
