@@ -40,6 +40,7 @@ CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Gr
 BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
 RANKS_MEET = ("honert-tests",)
 OFFLOAD, STAGED = ("e2e/offload.test",), "lib/Transforms/Plan/StagedParts.cpp"
+UPDATES, GATHERED = "lib/Transforms/Plan/UpdateParts.cpp", "lib/Transforms/Fuse/GatheredCodes.cpp"
 FILE_ARENA = "runtime/lib/exec/cpu/FileArena.cpp"
 HOST_ARENA, OFFLOAD_GPU = "runtime/lib/exec/cuda/core/HostArena.cpp", ("e2e/emulated-offload.test",)
 MOVED = "lib/Transforms/Plan/MovedValues.cpp"
@@ -536,6 +537,13 @@ BUGS = [
     Bug("fp8-weight-codes-of-last-step", "lib/Transforms/Fuse/HoistWeightCodes.cpp", "arguments.replace(form.codes, made.getCodes());",
         "arguments.replace(form.codes, arguments.get(form.codes, made.getCodes().getType()));",
         ("Transforms/Fuse/hoist-weight-codes",)),
+    Bug("fp8-gather-crosses-blocks", GATHERED, "% sizeOf(ScaleTile::block128).rows != 0", "% 64 != 0",
+        ("Transforms/Fuse/hoist-weight-codes",)),
+    Bug("fp8-gather-codes-of-numbers", GATHERED, "if (!quantize)\n      return \"not only products of codes read it\";",
+        "if (!quantize)\n      continue;", ("Transforms/Fuse/hoist-weight-codes",)),
+    Bug("fp8-gather-scales-in-order", GATHERED, "Value turned = transpose(builder, loc, scales);",
+        "Value turned = builder.create<ReshapeOp>(loc, type.clone({rows, columns}), scales);",
+        ("Transforms/Fuse/hoist-weight-codes",)),
     Bug("fp8-parts-not-shifted", "lib/Codegen/GPU/QuantizeSources.cpp", "first == 0", "first >= 0", ("hone-kernel-tests",)),
     Bug("fp8-norm-of-first-row", "lib/Codegen/GPU/QuantizeSources.cpp",
         "b.loadIf(rowExists, input.address, input.element, at.row)",
@@ -572,6 +580,9 @@ BUGS = [
         ("Transforms/Plan/offload-state",)),
     Bug("offload-ranges-coincide", STAGED, "stateOf(argument).offset, tokenOf", "stateOf(staged.arguments.front()).offset, tokenOf",
         OFFLOAD),
+    Bug("offload-read-only-too-short", STAGED, "storage.last = std::max(storage.last, position[user]);", "(void)user;",
+        ("Transforms/Plan/plan/host-read-only.mlir",)),
+    Bug("offload-readers-stay-behind", UPDATES, "op.moveAfter(end);", "(void)end;", ("Transforms/Plan/offload-state",)),
     Bug("offload-first-copy-late", STAGED, "needed -= kernelSeconds(group, target);", "needed = double(kernelSeconds(group, target) < 0);",
         ("Transforms/Plan/offload-state",)),
     Bug("offload-part-not-copied-back", FILE_ARENA, "queues[static_cast<int64_t>(copy.direction)]->push(copy);",
