@@ -1,22 +1,23 @@
 // State of the second arena that kernels only read is copied up, and has memory up to its last reader.
 // RUN: hone-opt %s --hone-plan-memory --hone-verify-plan | FileCheck %s
 
-// The next one comes up meanwhile, and the third one lies where the first one was.
-// CHECK: plan.program @program arena 1536 host 768
-// CHECK: %[[A:.+]] = plan.buffer at [[AT:[0-9]+]] : memref<64xf32>
-// CHECK: plan.copy up %[[A]] at 0 token 0
-// CHECK: plan.copy up %{{.+}} at 256 token 2
+// What kernels between its readers make lies elsewhere. The next one comes up meanwhile.
+// CHECK: plan.program @program arena 2048 host 768
+// CHECK: %[[A:.+]] = plan.buffer at {{.+}} : memref<64xf32>
+// CHECK-NEXT: plan.copy up %[[A]] at 0 token 0
+// CHECK: plan.copy up %[[B:.+]] at 256 token 2
 // CHECK-NEXT: plan.wait 0
 // CHECK: plan.launch map ins(%[[A]] :
 // CHECK: hone.neg
-// CHECK: plan.launch map ins(%[[A]] :
 // CHECK: hone.exp
-// CHECK: %[[C:.+]] = plan.buffer at [[AT]] : memref<64xf32>
-// CHECK: plan.copy up %[[C]] at 512 token 4
-// CHECK: plan.wait 2
-// CHECK: hone.neg
+// CHECK: plan.launch map ins(%[[A]], %{{.+}} :
+// CHECK: hone.add
+// CHECK: hone.mul
+// CHECK: plan.copy up %[[C:.+]] at 512 token 4
+// CHECK-NEXT: plan.wait 2
+// CHECK: plan.launch map ins(%[[B]] :
 // CHECK: plan.wait 4
-// CHECK: hone.neg
+// CHECK: plan.launch map ins(%[[C]] :
 // CHECK-NOT: plan.copy
 func.func @fill_codes(%a: tensor<64xf32> {hone.kind = "param", hone.fqn = "a", plan.host},
                       %b: tensor<64xf32> {hone.kind = "param", hone.fqn = "b", plan.host},
@@ -29,12 +30,20 @@ func.func @fill_codes(%a: tensor<64xf32> {hone.kind = "param", hone.fqn = "a", p
         tensor<64xf32> {hone.kind = "working_copy", hone.fqn = "q", hone.donates = 4 : i64},
         tensor<64xf32> {hone.kind = "working_copy", hone.fqn = "r", hone.donates = 5 : i64},
         tensor<64xf32> {hone.kind = "working_copy", hone.fqn = "s", hone.donates = 6 : i64}) {
-  %0 = hone.fused map (%x = %a : tensor<64xf32>) -> tensor<64xf32> {
+  %n = hone.fused map (%x = %a : tensor<64xf32>) -> tensor<64xf32> {
     %y = hone.neg %x : tensor<64xf32>
     hone.yield %y : tensor<64xf32>
   }
-  %1 = hone.fused map (%x = %a : tensor<64xf32>) -> tensor<64xf32> {
+  %e = hone.fused map (%x = %n : tensor<64xf32>) -> tensor<64xf32> {
     %y = hone.exp %x : tensor<64xf32>
+    hone.yield %y : tensor<64xf32>
+  }
+  %0 = hone.fused map (%x = %a : tensor<64xf32>, %z = %e : tensor<64xf32>) -> tensor<64xf32> {
+    %y = hone.add %x, %z : tensor<64xf32>
+    hone.yield %y : tensor<64xf32>
+  }
+  %1 = hone.fused map (%x = %n : tensor<64xf32>, %z = %e : tensor<64xf32>) -> tensor<64xf32> {
+    %y = hone.mul %x, %z : tensor<64xf32>
     hone.yield %y : tensor<64xf32>
   }
   %2 = hone.fused map (%x = %b : tensor<64xf32>) -> tensor<64xf32> {
