@@ -79,15 +79,18 @@ double RankState::updateSeconds(const RankUnits &units) const {
 }
 
 /// What the update needs besides: sums of gradients, all of which the norm
-/// waits for, and then weights that are gathered one unit ahead.
+/// waits for, and then weights that are gathered one unit ahead, and moved:
+/// those of which tp divides rows and fs columns.
 double RankState::updateBytes(const RankUnits &units) const {
   double parts = double(groups.parts.ranks()), sums = 0;
   for (size_t kind : {0, 1})
     if (plan.state == StateLevel::Zero1 ||
         (plan.state < StateLevel::Zero1 && groups.copies[kind].ranks() > 1))
       sums += units.parameters[kind] * model.gradientBytes / parts;
-  bool gathers = parts > 1 && (plan.state == StateLevel::Zero1 ||
-                               plan.state == StateLevel::Zero2);
+  // Else parts are of rows, which are gathered where they belong.
+  bool gathers =
+      parts > 1 && plan.tp > 1 &&
+      (plan.state == StateLevel::Zero1 || plan.state == StateLevel::Zero2);
   return std::max(sums, gathers ? 2 * units.largest * model.weightBytes : 0);
 }
 

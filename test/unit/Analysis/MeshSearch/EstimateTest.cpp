@@ -226,13 +226,16 @@ TEST(MeshEstimate, UpdatesSumAndGather) {
   for (Unit &unit : model.units)
     unit.saved = unit.cheap = Activations();
   model.units.back().parameters = 1e9;
-  EXPECT_DOUBLE_EQ(estimate(model, "fs=4,zero1").memory.transient, 4e9);
-  EXPECT_DOUBLE_EQ(estimate(model, "dp=4").memory.transient,
-                   4 * model.parameters());
-  EXPECT_LT(estimate(model, "dp=1").memory.transient, 1e9);
+  auto transient = [&](const char *text) {
+    return estimate(model, text).memory.transient;
+  };
+  EXPECT_DOUBLE_EQ(transient("fs=4,tp=2,zero1"), 2e9);
+  EXPECT_DOUBLE_EQ(transient("fs=4,zero1"), model.parameters());
+  EXPECT_DOUBLE_EQ(transient("dp=4"), 4 * model.parameters());
+  EXPECT_LT(transient("dp=1"), 1e9);
   model.units.back().saved.inner = 1e9; // of one sequence
-  EXPECT_DOUBLE_EQ(estimate(model, "fs=4,zero1").memory.transient, 3e9);
-  EXPECT_DOUBLE_EQ(estimate(model, "pp=2,fs=4,zero1").memory.transient, 4e9);
+  EXPECT_DOUBLE_EQ(transient("fs=4,tp=2,zero1"), 1.5e9);
+  EXPECT_DOUBLE_EQ(transient("pp=2,fs=4,tp=2,zero1"), 2e9);
 }
 
 TEST(MeshEstimate, ChunksAreBalanced) {
