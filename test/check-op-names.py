@@ -72,6 +72,7 @@ REASONS = {
     "lib/Transforms/Fuse/DecomposeAttention.cpp": "which ops between the steps of attention need no kernel",
     "lib/Transforms/Fuse/ExpandWeights.cpp": "the pattern of stored weights: dequantized, or cast and then picked",
     "lib/Transforms/Fuse/FuseGroups.cpp": "reshapes stand beside groups, not in them",
+    "lib/Transforms/Fuse/CodeSums.cpp": "sums over rows may read a cast of the value",
     "lib/Transforms/Fuse/FuseIntoCodes.cpp": "broadcasts of vectors, which that kernel reads by element, are no elementwise ops",
     "lib/Transforms/Fuse/GatheredCodes.cpp": "what makes codes of a gathered weight is one op",
     "lib/Transforms/Fuse/RecomputeMaps.cpp": "values that cost nothing to compute twice: constants, broadcasts, reshapes",

@@ -550,6 +550,8 @@ BUGS = [
         "b.loadIf(rowExists, input.address, input.element, firstRow)", ("hone-kernel-tests",)),
     Bug("fp8-half-not-exchanged", "lib/Codegen/GPU/QuantizeRotations.cpp", "choose(own, other), choose(other, own)",
         "own, other", ("hone-kernel-tests",)),
+    Bug("fp8-sums-of-half-the-squares", "lib/Codegen/GPU/QuantizeSums.cpp", "group, b.number(group, down), groups, zero,",
+        "group, b.number(group, down / 2), groups, zero,", ("hone-kernel-tests",)),
     Bug("fp8-tail-of-another-reader", "lib/Transforms/Fuse/FuseIntoCodes.cpp", "  while (value.hasOneUse()) {",
         "  while (true) {", ("Transforms/Fuse/fuse-into-codes",)),
     Bug("fp8-amax-of-what-made-the-value", QUANTIZE, "builder.create<AmaxOp>(loc, matrix.value);",

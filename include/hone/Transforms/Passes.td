@@ -1105,7 +1105,8 @@ def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
   let description = [{
     On a GPU a kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers. Where nothing
     else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never stored. Codes
-    are those of tiles; one scale of all needs the largest magnitude before. Codes and scales keep their bits. Such
+    are those of tiles; one scale of all needs the largest magnitude before. Codes and scales keep their bits. Where the
+    value's columns are summed, as for the gradient of a bias, that kernel adds them up, too, in an order of its own. Such
     values are
 
     - results of a `map` of elementwise ops on floats, as gates, also of vectors repeated along rows or columns;

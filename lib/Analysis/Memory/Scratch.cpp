@@ -125,6 +125,13 @@ SmallVector<MemRefType> TokenSort::scratch(MLIRContext *context) const {
           MemRefType::get({slots(), 2}, i32)};
 }
 
+MemRefType hone::codeSums(ReduceOp sum) {
+  ArrayRef<int64_t> shape = shapeOf(sum.getOperand());
+  int64_t squares = llvm::divideCeil(shape[0], codesRows);
+  return MemRefType::get({squares, shape[1]},
+                         Float32Type::get(sum.getContext()));
+}
+
 SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
                                            const TargetDescription &target) {
   SmallVector<MemRefType> types;
@@ -151,6 +158,9 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
         types.push_back(MemRefType::get({chunks}, f32));
     }
   }
+  if (target.kind == TargetKind::CUDA && !body.getOps<QuantizeOp>().empty())
+    for (auto sum : body.getOps<ReduceOp>())
+      types.push_back(codeSums(sum));
   if (findLibraryAttention(body))
     return LibraryScratch::of(body).types();
   for (auto op : body.getOps<ConvolutionOpInterface>())

@@ -45,6 +45,7 @@ private:
   LogicalResult describeAdds(LaunchOp launch);
   LogicalResult describeScatter(LaunchOp launch);
   LogicalResult describeRow(LaunchOp launch);
+  LogicalResult describeCodes(LaunchOp launch);
   LogicalResult describeAmax(LaunchOp launch);
   LogicalResult describeAttention(LaunchOp launch);
   LogicalResult describeAlone(LaunchOp launch, LaunchEmitter emitter);
@@ -261,6 +262,17 @@ LogicalResult DeviceLowering::describeRow(LaunchOp launch) {
                         });
 }
 
+LogicalResult DeviceLowering::describeCodes(LaunchOp launch) {
+  if (failed(describeAlone(launch, emitDeviceQuantize)))
+    return failure();
+  if (launch.getScratch().empty())
+    return success();
+  return describeKernel(launch, "sums", /*takesArena=*/false,
+                        [&](OpBuilder &b, StringRef name) {
+                          return emitDeviceCodeSums(b, name, launch);
+                        });
+}
+
 /// The largest magnitude of no elements is 0, too.
 LogicalResult DeviceLowering::describeAmax(LaunchOp launch) {
   Value result = launch.getOutputs().front();
@@ -343,7 +355,7 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   Operation *main = mainOp(launch);
   Operation *last = launch.getBodyBlock().getTerminator()->getPrevNode();
   if (isa_and_nonnull<QuantizeOp>(last))
-    return describeAlone(launch, emitDeviceQuantize);
+    return describeCodes(launch);
   if (isa<AmaxOp>(main))
     return describeAmax(launch);
   switch (launch.getFamily()) {

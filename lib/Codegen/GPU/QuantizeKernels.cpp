@@ -68,6 +68,8 @@ LogicalResult QuantizeEmitter::readOps() {
   auto type = cast<ShapedType>(source.getType());
   rows = type.getDimSize(0);
   cols = type.getDimSize(1);
+  if (failed(checkSums()))
+    return failure();
   return checkSource();
 }
 
@@ -89,6 +91,34 @@ void QuantizeEmitter::readArguments(gpu::GPUFuncOp func) {
   }
   for (unsigned number = 0; number != count; ++number)
     inputs.push_back(readInput(func, number));
+  unsigned scratch = count + launch.getOutputs().size();
+  for (unsigned each = 0; each != launch.getScratch().size(); ++each)
+    sums.push_back(func.getArgument(scratch + each));
+}
+
+/// Every result that is no code and no scale is a sum of the columns of what
+/// codes are made of.
+LogicalResult QuantizeEmitter::checkSums() {
+  size_t count = 0;
+  for (Value yielded : launch.getBodyBlock().getTerminator()->getOperands()) {
+    if (yielded.getDefiningOp<QuantizeOp>())
+      continue;
+    auto reduce = yielded.getDefiningOp<ReduceOp>();
+    Value summed = reduce ? reduce.getOperand() : Value();
+    if (auto cast = summed ? summed.getDefiningOp<CastOp>() : CastOp();
+        cast && summed != source)
+      summed = cast.getOperand();
+    if (summed != source || reduce.getKind() != ReduceKind::sum ||
+        reduce.getDims() != ArrayRef<int64_t>(0) || !elementOf(yielded).isF32())
+      return launch.emitOpError("makes codes of a matrix, and what is no sum "
+                                "of its columns in f32");
+    ++count;
+  }
+  if (count != launch.getScratch().size())
+    return launch.emitOpError("has ")
+           << launch.getScratch().size() << " scratch buffers, expected "
+           << count << ", one per sum of columns";
+  return success();
 }
 
 Value QuantizeEmitter::shared(gpu::GPUFuncOp func, int64_t count) {
@@ -203,6 +233,7 @@ FailureOr<GridKernel> QuantizeEmitter::emit(StringRef name) {
   firstRow = b.linearize({squareRow, rowGroup}, {side, threadRows});
   firstCol = b.linearize({squareCol, column}, {side, lanes});
   loadSquare();
+  emitSums();
   for (const CodesOutput &out : outputs)
     out.isTransposed() ? emitColumns(out) : emitRows(out);
   return GridKernel{func, down * across, blockThreads};

@@ -9,8 +9,14 @@
 namespace hone {
 
 /// Codes and scales of hone.quantize ops of one matrix, which is read once: a
-/// block serves 128 x 128 of its elements.
+/// block serves 128 x 128 of its elements. Sums of its columns are those of
+/// squares, in the launch's scratch.
 mlir::FailureOr<GridKernel> emitDeviceQuantize(mlir::OpBuilder &builder,
+                                               llvm::StringRef name,
+                                               plan::LaunchOp launch);
+
+/// The second stage of sums of columns: the squares of each column.
+mlir::FailureOr<GridKernel> emitDeviceCodeSums(mlir::OpBuilder &builder,
                                                llvm::StringRef name,
                                                plan::LaunchOp launch);
 

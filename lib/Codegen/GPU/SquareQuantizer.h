@@ -86,6 +86,7 @@ private:
   mlir::Value shared(mlir::gpu::GPUFuncOp func, int64_t count);
   MatrixInput readInput(mlir::gpu::GPUFuncOp func, unsigned number);
   mlir::LogicalResult checkSource();
+  mlir::LogicalResult checkSums();
   // What the square holds.
   void loadSquare();
   mlir::Value loadRow(const MatrixInput &input, mlir::Value row,
@@ -98,6 +99,7 @@ private:
   llvm::SmallVector<mlir::Value> rowsOf(mlir::Value value, mlir::Value col);
   llvm::SmallVector<mlir::Value> rowsOfParts(mlir::ValueRange parts,
                                              int64_t first);
+  void emitSums();
   void emitRows(const CodesOutput &out);
   std::optional<Scale> commonScale(const CodesOutput &out);
   Scale scaleOfRow(const CodesOutput &out, int64_t number, mlir::Value row);
@@ -143,6 +145,8 @@ private:
   DeviceBuilder &b;
   plan::LaunchOp launch;
   llvm::SmallVector<CodesOutput> outputs;
+  /// Where sums of columns of each row of squares go: [down, cols] of f32.
+  llvm::SmallVector<mlir::Value> sums;
   llvm::SmallVector<MatrixInput> inputs; ///< by number; of others: no address
   mlir::Value source;                    ///< the matrix, in the launch's body
   int64_t rows, cols;                    ///< of the matrix

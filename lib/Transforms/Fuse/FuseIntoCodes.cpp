@@ -1,5 +1,6 @@
 //===- FuseIntoCodes.cpp - Kernels that compute what they make codes of ---===//
 
+#include "CodeSums.h"
 #include "SplitRows.h"
 
 #include "hone/Analysis/Cost/TargetDescription.h"
@@ -57,14 +58,19 @@ private:
 };
 } // namespace
 
-/// Whether the kernel makes nothing but codes of its only input, by tiles.
+/// Whether the kernel makes nothing but codes of its only input, by tiles, and
+/// sums of its columns.
 static bool makesCodes(FusedOp group) {
-  return group.getInputs().size() == 1 &&
-         llvm::all_of(group.getBodyBlock().without_terminator(),
-                      [](Operation &op) {
-                        auto quantize = dyn_cast<QuantizeOp>(op);
-                        return quantize && !quantize.getAmax();
-                      });
+  bool hasCodes = false;
+  for (Operation &op : group.getBodyBlock().without_terminator()) {
+    if (isa<CastOp, ReduceOp>(op))
+      continue; // of the sums that mergeSums puts there
+    auto quantize = dyn_cast<QuantizeOp>(op);
+    if (!quantize || quantize.getAmax())
+      return false;
+    hasCodes = true;
+  }
+  return hasCodes && group.getInputs().size() == 1;
 }
 
 /// What `value` reshapes; null where others read what is between.
@@ -226,7 +232,7 @@ static bool hasRowsOf(const Part &part) {
 }
 
 bool Merge::find() {
-  return makesCodes(codes) && findParts() && !makers.empty() &&
+  return findParts() && !makers.empty() &&
          llvm::all_of(parts, [](const Part &part) {
            return !part.maker || hasRowsOf(part);
          });
@@ -430,11 +436,14 @@ struct FuseIntoCodes : hone::impl::FuseIntoCodesBase<FuseIntoCodes> {
     if (target->kind != TargetKind::CUDA)
       return;
     Block &block = getOperation().getBody().front();
-    for (auto codes : llvm::make_early_inc_range(block.getOps<FusedOp>())) {
-      if (codes.getInputs().empty())
-        continue;
+    SmallVector<FusedOp> groups;
+    for (auto group : block.getOps<FusedOp>())
+      if (makesCodes(group))
+        groups.push_back(group);
+    for (FusedOp codes : groups) {
       splitNorm(codes);
-      if (Merge merge(codes); merge.find())
+      splitSums(codes);
+      if (Merge merge(mergeSums(codes)); merge.find())
         merge.apply();
     }
   }

@@ -137,6 +137,13 @@ bool DeviceRunner::emitCodes(OpBuilder &b, gpu::GPUModuleOp device) {
   EXPECT_TRUE(succeeded(kernel));
   if (succeeded(kernel))
     add(*kernel, /*takesArena=*/false);
+  if (emit == emitDeviceQuantize && !launch.getScratch().empty()) {
+    b.setInsertionPoint(device.getBody(), --device.getBody()->end());
+    auto sums = emitDeviceCodeSums(b, "sums", launch);
+    EXPECT_TRUE(succeeded(sums));
+    if (succeeded(sums))
+      add(*sums, /*takesArena=*/false);
+  }
   startsFromZero = isa<AmaxOp>(first);
   return true;
 }

@@ -200,6 +200,9 @@ static SmallVector<MemRefType> plannedScratch(func::FuncOp func,
   Block &body = func.getBody().front();
   for (auto scatter : body.getOps<EmbeddingBwdOp>())
     return TokenSort::of(scatter).scratch(func.getContext());
+  if (!body.getOps<QuantizeOp>().empty())
+    for (auto sum : body.getOps<ReduceOp>())
+      types.push_back(codeSums(sum));
   if (options.chunks == 0)
     return types;
   RowSpace space = *RowSpace::of(body);

@@ -123,6 +123,34 @@ TEST(QuantizeSources, Norm) {
     }
 }
 
+/// Sums of columns, beside codes of a product: of integers, whose sums are
+/// exact in any order.
+TEST(QuantizeSources, ColumnSums) {
+  for (Shape shape : {Shape{40, 128}, Shape{300, 192}, Shape{1200, 24}}) {
+    ScaleTile tile = shape.rows == 40 ? ScaleTile::row128 : ScaleTile::row32;
+    Words types = {{"FULL", tensor({shape.rows, shape.columns}, "f32")},
+                   {"NARROW", tensor({shape.rows, shape.columns}, "bf16")},
+                   {"COL", tensor({shape.columns}, "f32")}};
+    std::string text =
+        codesOf(with("%y: NARROW, %z: NARROW", types),
+                with("  %x = hone.mul %y, %z : NARROW\n"
+                     "  %f = hone.cast %x : NARROW -> FULL\n"
+                     "  %sums = hone.reduce sum %f dims [0] : FULL -> COL\n",
+                     types),
+                shape, tile);
+    text.insert(text.find(") {\n"), with(", COL", types));
+    text.insert(text.find("%b :") + 2, ", %sums");
+    text.insert(text.rfind("\n}"), with(", COL", types));
+    CaseOptions options{KernelFamily::dataMovement, 0};
+    std::vector<double> factors(shape.rows * shape.columns);
+    for (size_t i = 0; i != factors.size(); ++i)
+      factors[i] = double(i % 7) - 3;
+    options.data = {{0, factors},
+                    {1, std::vector<double>(factors.size(), 2.0)}};
+    expectLikeInterpreterOnDevice(text, options);
+  }
+}
+
 /// Heads turned by angles, beside a matrix that is read as it is.
 TEST(QuantizeSources, Rotation) {
   constexpr int64_t batch = 3, length = 24, heads = 4;

@@ -67,6 +67,11 @@ struct TokenSort {
   llvm::SmallVector<mlir::MemRefType> scratch(mlir::MLIRContext *context) const;
 };
 
+/// Rows of the squares that a GPU's kernel of codes has, and adds columns of.
+constexpr int64_t codesRows = 128;
+/// Of a sum of columns in such a kernel, the sums of each square.
+mlir::MemRefType codeSums(ReduceOp sum);
+
 /// Types of the scratch buffers of a group, in the order of its launch's
 /// `scratch` operands:
 /// - a row group: per yielded sum over rows, its partial sums [chunks, cols]
@@ -76,7 +81,8 @@ struct TokenSort {
 /// - attention of a library: its LibraryScratch;
 /// - attention backward otherwise: its gradientSumTypes;
 /// - a global norm: all partial sums of squares;
-/// - on a GPU, the gradient of an embedding: its TokenSort.
+/// - on a GPU, the gradient of an embedding: its TokenSort;
+/// - on a GPU, codes: per sum of columns, those of each codesRows rows.
 llvm::SmallVector<mlir::MemRefType>
 scratchTypes(FusedOp group, const TargetDescription &target);
 
