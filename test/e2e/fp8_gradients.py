@@ -51,9 +51,12 @@ class CodeProduct(torch.autograd.Function):
 
 
 def emulate(model: torch.nn.Module, policy: str, gradients: str) -> None:
-    """Makes linear layers multiply codes; the last of the model is its head."""
+    """Makes linear layers multiply codes where their sizes are multiples of 16; the last of the model is its head."""
     layers = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
     for layer in layers[:-1]:
+        if layer.in_features % 16 or layer.out_features % 16:
+            continue
+
         def forward(x, layer=layer):
             shape = x.shape[:-1]
             y = CodeProduct.apply(x.bfloat16().reshape(-1, x.shape[-1]), Rounded.apply(layer.weight),

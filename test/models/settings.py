@@ -6,7 +6,7 @@ compiles what it needs and compares:
 | `dp=2`, `fs=2` (weights divided too), `tp=2` | one rank | losses within 1e-5, gradient norms within 1e-4, weights |
 | the same `--exact` | one rank with `--exact` | every bit |
 | `bf16`, `fp16` | PyTorch in fp64 | losses and each gradient at most twice as far as autocast's, or one rounding |
-| `fp8` (blocks) | bf16 | losses within 2e-2 |
+| `fp8` (blocks) | bf16 | losses within 2e-2, or as near as the recipe's in PyTorch |
 | least and full memory budget | no budget | every bit |
 | `--offload=state` | all state in memory | every bit |
 | 2 threads, `--resume` after a break | 1 thread, unbroken | every bit |
@@ -35,6 +35,7 @@ from trial import (LOSS_TOLERANCE, NORM_TOLERANCE, STEPS, as_double, batches, ea
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
 from autocast import RATIO, TYPES, is_as_good  # noqa: E402
+from fp8_gradients import emulate  # noqa: E402
 from plans import dry_run, smallest_budget  # noqa: E402
 from ranks import MPI  # noqa: E402
 
@@ -44,7 +45,9 @@ WEIGHTS = 0.02  # of the largest step that AdamW can have made: where a gradient
 # Of losses, between meshes. In fp8 ranks scale their own rows, and a neighbour in bf16 moves a code to its own.
 LOW_TOLERANCE = {"fp32": LOSS_TOLERANCE, "bf16": 5e-3, "fp16": 5e-3, "fp8": 1e-2}
 PRECISIONS = ("fp32", *TYPES, "fp8")
-FP8_TOLERANCE = 2e-2  # of losses, from bf16: gradients of codes err by some 7 %, and ten steps follow them
+# Of losses, from bf16: gradients of codes err by some 7 %, and ten steps follow them. Where weights are large, as those
+# of the base of an adapter, RATIO times what the recipe errs by in PyTorch.
+FP8_TOLERANCE = 2e-2
 OFFLOAD = ("--offload=state", "--offload-chunk=6000")
 WINDOWS = 8  # batches whose gradients are compared
 SCALES = (2.0**16, 2.0**10, 2.0**4)  # of autocast's losses in fp16: the first with which nothing overflows
@@ -150,6 +153,13 @@ class Model:
         """The largest of a loss."""
         return compared(self.autocast(precision)[0], self.exact)
 
+    def error_of_codes(self) -> float:
+        """The largest of a loss, from bf16, of the recipe in PyTorch: autocast, and codes in linear layers."""
+        trial = made(self.entry)
+        emulate(trial.model, "fp8-block", "f8E4M3FN")
+        losses = with_primitives(lambda: eager_steps(trial, {}, torch.bfloat16, 1.0).losses)
+        return compared(losses, self.autocast("bf16")[0])
+
     def train(self, *options: str, threads: int = 1, resumes: bool = False) -> Trained:
         key = (options, threads, resumes)
         if key not in self.runs:
@@ -240,7 +250,9 @@ def check_offload(model: Model) -> None:
 def check_fp8(model: Model) -> float:
     """The largest difference of a loss from bf16's."""
     bf16, fp8 = (model.train(*model.in_precision(name)).numbers("loss") for name in ("bf16", "fp8"))
-    if not (difference := compared(fp8, bf16)) <= FP8_TOLERANCE:
+    difference = compared(fp8, bf16)
+    if difference > FP8_TOLERANCE and (
+            model.entry.framework == "JAX" or not difference <= RATIO * model.error_of_codes()):
         raise Ended("differs", f"losses are {shown(fp8)}, in bf16 {shown(bf16)}")
     return difference
 

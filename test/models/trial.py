@@ -277,7 +277,9 @@ def conditioned(entry: Entry, expected: Steps, end: Ended, row: Row) -> Ended:
 
 
 def made_in_double(entry: Entry) -> Trial:
-    """The same trial in fp64, which is torch's type of new tensors from here on."""
+    """The same trial in fp64, which is torch's type of new tensors from here on: what is drawn at random is drawn in
+    fp32, since the numbers of fp64 are others."""
+    torch.set_default_dtype(torch.float32)
     trial = made(entry)
     trial.model.double()
     torch.set_default_dtype(torch.float64)
