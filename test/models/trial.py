@@ -13,6 +13,7 @@ losses must agree within 1e-5 of themselves. That a wrong gradient shows in them
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import re
@@ -283,8 +284,14 @@ def made_in_double(entry: Entry) -> Trial:
     trial = made(entry)
     trial.model.double()
     torch.set_default_dtype(torch.float64)
-    twice = tuple(lambda generator, draw=draw: as_double(draw(generator)) for draw in trial.inputs)
-    return replace(trial, inputs=twice)
+
+    def doubled(draw, generator):
+        torch.set_default_dtype(torch.float32)
+        drawn = as_double(draw(generator))
+        torch.set_default_dtype(torch.float64)
+        return drawn
+
+    return replace(trial, inputs=tuple(functools.partial(doubled, draw) for draw in trial.inputs))
 
 
 def as_double(x: torch.Tensor) -> torch.Tensor:
