@@ -59,12 +59,12 @@ def main(argv: list[str]) -> int:
     counts = computed(package, words)
     again = train("apart", APART)
     differs = fp8.worst_difference(log, again[0])
-    if not differs <= fp8.TOLERANCE if counts["sums"] else again[1] != weights or differs != 0:
+    if not differs <= interpreter.FP8_TOLERANCE if counts["sums"] else again[1] != weights or differs != 0:
         print("FAILED: kernels that compute what they make codes of have other bits")
         return 1
     meaning = interpreter.run(["hone-run", package, *shared], work / "interpreted.jsonl", package, tokens, STEPS)
     worst = fp8.worst_difference(log, meaning)
-    if not worst <= fp8.TOLERANCE:
+    if not worst <= interpreter.FP8_TOLERANCE:
         print(f"FAILED: {worst:.1e} from the interpreter")
         return 1
     bits = "equal losses" if counts["sums"] else "equal bits"

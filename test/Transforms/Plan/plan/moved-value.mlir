@@ -7,12 +7,12 @@
 // CHECK: plan.launch map
 // CHECK: plan.copy down %{{[a-z_0-9]+}} at 0 token 1 : memref<1024x1024xf32>
 // CHECK-NOT: plan.wait
-// CHECK-COUNT-2: plan.launch contraction
+// CHECK-COUNT-3: plan.launch contraction
 // CHECK: plan.wait 1
-// CHECK-COUNT-6: plan.launch contraction
+// CHECK-COUNT-4: plan.launch contraction
 // CHECK: plan.copy up %[[TO:[a-z_0-9]+]] at 0 token 0 : memref<1024x1024xf32>
 // CHECK-NOT: plan.wait
-// CHECK-COUNT-2: plan.launch contraction
+// CHECK-COUNT-3: plan.launch contraction
 // CHECK: plan.wait 0
 // CHECK: plan.launch contraction ins(%[[TO]],
 // CHECK-NOT: plan.launch
