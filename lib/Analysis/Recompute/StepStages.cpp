@@ -106,6 +106,16 @@ void StepStages::addUnits(Operation *op) {
     unit.seconds *= std::min(1.0, together / apart);
 }
 
+/// The readers of a layer's input: some at its begin and one at its end,
+/// however many units are between (a ring of attention has some twenty per
+/// rank).
+static bool surroundOneLayer(ArrayRef<int> readers, size_t units) {
+  int span = readers.back() - readers.front(), widest = 0;
+  for (auto [one, next] : llvm::zip(readers, readers.drop_front()))
+    widest = std::max(widest, next - one);
+  return size_t(span) <= units / 2 && widest > span / 2;
+}
+
 /// A value that units all over the forward part read is no link of the chain:
 /// it is kept (the encoder's output in a decoder, an embedding that all layers
 /// add). So is one that takes next to nothing beside the largest (a rank's
@@ -130,7 +140,8 @@ void StepStages::keepWide(DenseMap<Value, SmallVector<int>> &readers) {
   for (auto &[value, numbers] : readers) {
     int maker = unitOf.lookup(value);
     bool isSmall = byteSize(value.getType()) <= nothing;
-    bool isWide = numbers.back() - maker >= wide;
+    bool isWide = numbers.back() - maker >= wide &&
+                  !surroundOneLayer(numbers, forward.size());
     if (isSmall ? !isWide && !ofState.contains(value)
                 : !isWide || numbers.size() < 3)
       continue;
@@ -259,6 +270,37 @@ void StepStages::join(function_ref<bool(int)> ends) {
   assignBackward();
 }
 
+/// Backward kernels in program order, but for those that read nothing of the
+/// backward part: each as if it ran right before its first reader. One that
+/// prepares for the backward part what the forward part made, and lies among
+/// its kernels, starts no gradient there.
+SmallVector<Operation *> StepStages::sunkBackward() const {
+  DenseMap<Operation *, int> place;
+  for (auto [index, op] : llvm::enumerate(backwardOps))
+    place[op] = index;
+  SmallVector<std::pair<int, int>> order; // place, index
+  for (auto [index, op] : llvm::enumerate(backwardOps)) {
+    bool isFirst =
+        llvm::none_of(storagesOf(op->getOperands()), [&](Value read) {
+          return place.contains(read.getDefiningOp());
+        });
+    int reader = backwardOps.size();
+    for (Value result : op->getResults())
+      forEachKernel(result, [&](Operation *user) {
+        auto found = place.find(user);
+        reader = std::min(reader, found == place.end() ? 0 : found->second);
+      });
+    bool isRead = reader != int(backwardOps.size());
+    order.push_back(
+        {isFirst && isRead ? std::max<int>(index, reader) : index, index});
+  }
+  llvm::sort(order);
+  SmallVector<Operation *> sunk;
+  for (auto [at, index] : order)
+    sunk.push_back(backwardOps[index]);
+  return sunk;
+}
+
 /// Makes one stage of what comes after the first value that a gradient starts
 /// from: there forward and backward kernels take turns. Where the forward part
 /// is handed on, they do not: what it keeps waits for the gradient.
@@ -266,7 +308,7 @@ void StepStages::joinTurn() {
   if (!handedOn.empty())
     return assignBackward();
   int first = chain.size() - 1;
-  for (Operation *op : backwardOps) {
+  for (Operation *op : sunkBackward()) {
     int stage = -1;
     for (Value read : storagesOf(op->getOperands()))
       if (auto unit = unitOf.find(read); unit != unitOf.end())

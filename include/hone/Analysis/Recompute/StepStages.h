@@ -68,6 +68,7 @@ private:
   void delayBackward();
   StageValue::Kind gradientKind(mlir::Value root, int stage) const;
   void join(llvm::function_ref<bool(int)> ends);
+  llvm::SmallVector<mlir::Operation *> sunkBackward() const;
   void joinTurn();
   void interleaveTurn();
 
