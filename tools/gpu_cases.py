@@ -39,6 +39,10 @@ class Case:
         return math.prod(int(axis.split("=")[1]) for axis in ",".join(mesh).split(",") if axis)
 
     @property
+    def has_stages(self) -> bool:
+        return any(option.startswith("--mesh=") and "pp=" in option for option in self.options)
+
+    @property
     def options_of_one_rank(self) -> tuple[str, ...]:
         """Of the same training on one rank."""
         return tuple(option for option in self.options

@@ -78,17 +78,19 @@ def why_not(outcome: dict | None) -> str:
 
 def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
     rows = []
+    marks = {True: "yes", False: "**no**", None: ""}
     for name, case in cases.items():
         for task, against in (("losses", "the CPU target"), ("torch losses", "PyTorch")):
             outcome = case.get(task)
+            shown = name + (" (one GPU)" if outcome and outcome.get("shared_gpu") else "")
             if not gpu_run.is_done(outcome):
                 if task == "losses" and case["kind"] == "check" or outcome is not None and "skipped" not in outcome:
-                    rows.append([name, case["precision"], against, why_not(outcome), "", ""])
+                    rows.append([shown, case["precision"], against, why_not(outcome), "", "", ""])
                 continue
-            repeats = {True: "yes", False: "**no**", None: ""}[outcome.get("repeats")]
             worst = f"{outcome['worst']:.1e}" + ("" if outcome["ok"] else " **too far**")
-            shown = name + (" (one GPU)" if outcome.get("shared_gpu") else "")
-            rows.append([shown, case["precision"], against, worst, f"{outcome['bound']:.0e}", repeats])
+            launches = marks[case.get("launches", {}).get("ok")] if task == "losses" else ""
+            rows.append([shown, case["precision"], against, worst, f"{outcome['bound']:.0e}",
+                         marks[outcome.get("repeats")], launches])
     return rows
 
 
@@ -188,11 +190,12 @@ def hardware_section(name: str, report: dict, latest: dict[str, str]) -> str:
     done = [case for case in cases.values() if gpu_run.is_done(case.get("kernels"))]
     libraries = sorted({case["kernels"]["libraries"] for case in done})
     text += f"`{name}`: " + ", ".join(facts + libraries)
-    text += ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits.\n"
+    text += ".\n\nLosses of ten steps; \"repeats\": a second run has equal bits; \"launches\": each\nwrites "
+    text += "what the host computes (`--compare-launches`).\n"
     if any(case.get("losses", {}).get("shared_gpu") for case in cases.values()):
         text += ONE_GPU
     text += "\n"
-    text += table(["case", "precision", "against", "largest difference", "bound", "repeats"], loss_rows(cases))
+    text += table(["case", "precision", "against", "largest difference", "bound", "repeats", "launches"], loss_rows(cases))
     if rows := rate_rows(cases):
         head = ["case", "batch", "precision", "Hone", "ms", "expected ms", "MFU", "GiB", "pinned GiB"]
         text += RATES + "\n" + table(head, rows)
@@ -233,7 +236,7 @@ def not_run(reports: dict[str, dict]) -> str:
         if case.kind == "check":
             shows = "losses against the CPU target"
         lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])
-    return "\n## What has not run on hardware\n\n" + table(["case", "batch", "precision", "what it is to show"], lines)
+    return "\n## What has no result on hardware\n\n" + table(["case", "batch", "precision", "what it is to show"], lines)
 
 
 def page(folder: pathlib.Path) -> str:

@@ -66,6 +66,9 @@ def execute_with_stderr(command: list, seconds: float, variables: dict[str, str]
 
 
 def count_gpus() -> int:
+    """Those that a program sees."""
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return len(visible.split(","))
     try:
         listed = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -100,7 +103,8 @@ def launcher(place: pathlib.Path) -> tuple[str, ...]:
     start = (sys.executable, str(HERE / "gpu_ranks.py"), str(ranks))
     if not shares_gpu(facts):
         return start
-    return ("env", "CUDA_VISIBLE_DEVICES=0", f"LD_LIBRARY_PATH={stand_in_folder()}:{library_path()}", *start)
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    return ("env", f"CUDA_VISIBLE_DEVICES={first}", f"LD_LIBRARY_PATH={stand_in_folder()}:{library_path()}", *start)
 
 
 def train_with_stderr(place: pathlib.Path, steps: int, seconds: float, *more: str,

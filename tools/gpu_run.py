@@ -42,7 +42,7 @@ def check_losses(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     case = gpu_cases.from_facts(facts)
     worst, repeats = case.difference(runs[0], facts["losses"]), runs[0] == runs[1]
     found = {"worst": worst, "bound": case.tolerance, "repeats": repeats, "ok": worst <= case.tolerance and repeats}
-    return found | ({"shared_gpu": True} if gpu_process.shares_gpu(facts) else {}) | {"losses": runs[0]}
+    return found | {"losses": runs[0]}
 
 
 def smoke(place: pathlib.Path, facts: dict, seconds: float) -> dict:
@@ -330,6 +330,8 @@ def run(result: pathlib.Path, minutes: float, only: list[str] | None, tasks: lis
         if task == "losses" and ("error" in case[task] or not case[task].get("ok", True)):
             seconds = min(causes, deadline - time.monotonic())
             case[task] |= gpu_causes.find_cause(gpu_process.HERE / name, cases[name], case, seconds)
+        if gpu_process.shares_gpu(cases[name]):
+            case[task]["shared_gpu"] = True
         case[task]["seconds"] = round(time.monotonic() - start, 1)
         long = ("losses", "kernels", "libraries", "trials", "rows", "gradients",
                 *(rerun.name for rerun in gpu_causes.RERUNS))

@@ -37,7 +37,7 @@ constexpr size_t slotBytes = 1 << 18;
 constexpr int threads = 512;
 constexpr int mostEnds = 32; // of the messages of a group
 // A kernel that waits longer gives up, and the communicator has failed.
-constexpr uint64_t patienceNs = 10'000'000'000;
+constexpr uint64_t patienceNs = 4'000'000'000;
 
 // Values of nccl.h.
 enum Result {
@@ -291,11 +291,18 @@ template <typename Body> static Result withType(int type, Body body) {
   return invalidArgument;
 }
 
+/// Bytes of an element; 0 of types that no program sends.
 static size_t widthOf(int type) {
-  return type == int8                          ? 1
-         : type == float16 || type == bfloat16 ? 2
-         : type == int64 || type == float64    ? 8
-                                               : 4;
+  size_t width = 0;
+  (void)withType(type, [&](auto *null) {
+    width = sizeof *null;
+    return success;
+  });
+  return width;
+}
+
+static bool isKnown(int op) {
+  return op == sum || op == maximum || op == minimum;
 }
 
 /// A module that is loaded while a graph is recorded ends the recording.
@@ -471,6 +478,8 @@ int ncclCommAbort(ncclComm *comm) {
 
 int ncclAllReduce(const void *in, void *out, size_t count, int type, int op,
                   ncclComm *comm, cudaStream_t stream) {
+  if (!isKnown(op))
+    return invalidArgument;
   return withType(type, [&](auto *null) {
     using T = std::remove_pointer_t<decltype(null)>;
     allReduce<T><<<1, threads, 0, stream>>>(comm->view,
@@ -482,6 +491,8 @@ int ncclAllReduce(const void *in, void *out, size_t count, int type, int op,
 
 int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op,
                       ncclComm *comm, cudaStream_t stream) {
+  if (!isKnown(op))
+    return invalidArgument;
   return withType(type, [&](auto *null) {
     using T = std::remove_pointer_t<decltype(null)>;
     reduceScatter<T>
@@ -493,6 +504,8 @@ int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op,
 
 int ncclAllGather(const void *in, void *out, size_t count, int type,
                   ncclComm *comm, cudaStream_t stream) {
+  if (widthOf(type) == 0)
+    return invalidArgument;
   allGather<<<1, threads, 0, stream>>>(
       comm->view, static_cast<const char *>(in), static_cast<char *>(out),
       count * widthOf(type));
@@ -510,7 +523,10 @@ struct Group {
 thread_local Group group;
 } // namespace
 
-static Result addEnd(const End &end, ncclComm *comm, cudaStream_t stream) {
+static Result addEnd(End end, int type, ncclComm *comm, cudaStream_t stream) {
+  if (widthOf(type) == 0)
+    return invalidArgument;
+  end.bytes *= widthOf(type);
   bool isOther = group.count && (group.comm != comm || group.stream != stream);
   if (group.depth == 0 || group.count == mostEnds || isOther)
     return invalidUsage;
@@ -521,16 +537,14 @@ static Result addEnd(const End &end, ncclComm *comm, cudaStream_t stream) {
 
 int ncclSend(const void *in, size_t count, int type, int peer, ncclComm *comm,
              cudaStream_t stream) {
-  return addEnd(
-      {static_cast<const char *>(in), nullptr, count * widthOf(type), peer},
-      comm, stream);
+  return addEnd({static_cast<const char *>(in), nullptr, count, peer}, type,
+                comm, stream);
 }
 
 int ncclRecv(void *out, size_t count, int type, int peer, ncclComm *comm,
              cudaStream_t stream) {
-  return addEnd(
-      {nullptr, static_cast<char *>(out), count * widthOf(type), peer}, comm,
-      stream);
+  return addEnd({nullptr, static_cast<char *>(out), count, peer}, type, comm,
+                stream);
 }
 
 int ncclGroupStart() {

@@ -367,7 +367,7 @@ def test_a_page_quotes_results(folder):
     assert "| gpt2-124m | torch reduce-overhead | 500,000 (**1.20**) | 60.0 | 32.0 |" in text
     assert "| jax |" not in text  # there was no time for it
     assert "| row: reduce ln_f | 4 | 2.00 | 100.0 % | 3000 | 75 % | - | no |" in text
-    left = text.split("## What has not run on hardware")[1]
+    left = text.split("## What has no result on hardware")[1]
     assert "| gpt2-1.5b |" in left and "| gpt2-124m |" not in left
 
 

@@ -22,7 +22,7 @@ struct DataSheet {
 
 /// What copies reach between the memories of host and GPU. Of PCIe 5 with 16
 /// lanes, an H100 reached 41 to 45 GB/s and an H200 50; with copies in one
-/// direction both reached 54. PCIe 4 is taken as half, and NVLink-C2C as
+/// direction 54 and 55. PCIe 4 is taken as half, and NVLink-C2C as
 /// published for GB200 and memory that is near: neither was measured.
 inline constexpr double pcie5 = 45e9, pcie4 = 22.5e9, pcie4x8 = 11.25e9,
                         c2c = 350e9;
