@@ -2,6 +2,7 @@
 
 #include "hone/Analysis/Fusion/RowTail.h"
 
+#include "hone/Analysis/Fusion/FusedProduct.h"
 #include "hone/Analysis/Fusion/RowSpace.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -10,6 +11,15 @@ using namespace mlir;
 using namespace hone;
 
 namespace {
+/// Ops of a row kernel that another kernel has.
+struct KernelPart {
+  llvm::SmallPtrSet<Operation *, 16> ops;
+  llvm::SetVector<Value> yielded;
+
+  bool readsOnce(Value value) const;
+  bool keepsProducts() const;
+};
+
 class TailFinder {
 public:
   TailFinder(FusedOp group, const RowSpace &space, Value yielded)
@@ -20,11 +30,13 @@ public:
   bool visit(Value value);
   bool readsRows() const;
   int64_t bytesOfPoints() const;
+  bool keepsProducts() const;
   RowTail take(OpResult result);
 
 private:
   bool isReadable(Value value);
   bool visitBroadcast(BroadcastOp op);
+  KernelPart rest() const;
 
   Block &body;
   const RowSpace &space;
@@ -34,7 +46,7 @@ private:
 };
 } // namespace
 
-static bool isComputedFloat(Value value) {
+bool hone::isComputedFloat(Value value) {
   Type element = getElementTypeOrSelf(value.getType());
   return isa<FloatType>(element) && !element.isF64();
 }
@@ -100,6 +112,49 @@ int64_t TailFinder::bytesOfPoints() const {
   return bytes;
 }
 
+bool KernelPart::readsOnce(Value value) const {
+  int64_t inOps = llvm::count_if(value.getUses(), [&](OpOperand &use) {
+    return ops.contains(use.getOwner());
+  });
+  return inOps + int64_t(yielded.contains(value)) == 1;
+}
+
+/// Whether the part rounds the products that the row kernel rounds.
+bool KernelPart::keepsProducts() const {
+  return llvm::all_of(ops, [&](Operation *op) {
+    std::optional<FusedProduct> whole = FusedProduct::of(op);
+    auto own = FusedProduct::find(op, [&](MulOp product) {
+      return ops.contains(product) && readsOnce(product);
+    });
+    return whole.has_value() == own.has_value() &&
+           (!whole || whole->product == own->product);
+  });
+}
+
+/// What the row kernel computes without the tail.
+KernelPart TailFinder::rest() const {
+  KernelPart part;
+  OperandRange results = body.getTerminator()->getOperands();
+  for (Value value : results)
+    if (value != yielded || llvm::count(results, yielded) > 1)
+      part.yielded.insert(value);
+  for (Value input : inputs)
+    if (!isa<BlockArgument>(input))
+      part.yielded.insert(input);
+  SmallVector<Value> open = llvm::to_vector(part.yielded);
+  while (!open.empty())
+    if (Operation *op = open.pop_back_val().getDefiningOp();
+        op && part.ops.insert(op).second)
+      llvm::append_range(open, op->getOperands());
+  return part;
+}
+
+bool TailFinder::keepsProducts() const {
+  KernelPart tail = {ops, {}};
+  tail.yielded.insert(yielded);
+  return tail.keepsProducts() && rest().keepsProducts();
+}
+
 RowTail TailFinder::take(OpResult result) {
   RowTail tail{result, {}, inputs.takeVector()};
   for (Operation &op : body)
@@ -119,7 +174,8 @@ std::optional<RowTail> RowTail::of(OpResult result) {
     return std::nullopt;
   TailFinder finder(group, *space, yielded);
   if (!finder.visit(yielded) || !finder.readsRows() ||
-      finder.bytesOfPoints() >= 2 * byteSize(result.getType()))
+      finder.bytesOfPoints() >= 2 * byteSize(result.getType()) ||
+      !finder.keepsProducts())
     return std::nullopt;
   return finder.take(result);
 }

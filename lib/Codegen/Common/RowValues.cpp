@@ -3,9 +3,10 @@
 #include "RowValues.h"
 
 #include "ElementwiseArith.h"
-#include "FusedProduct.h"
 #include "Philox.h"
 #include "SharedBodies.h"
+
+#include "hone/Analysis/Fusion/FusedProduct.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

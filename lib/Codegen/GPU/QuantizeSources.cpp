@@ -2,12 +2,14 @@
 
 #include "Codegen/Common/CodeArith.h"
 #include "Codegen/Common/ElementwiseArith.h"
-#include "Codegen/Common/FusedProduct.h"
 #include "Items.h"
 #include "Magnitudes.h"
 #include "SquareQuantizer.h"
 
+#include "hone/Analysis/Fusion/FusedProduct.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace hone;

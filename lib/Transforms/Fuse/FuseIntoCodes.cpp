@@ -152,11 +152,6 @@ static Along elementsOf(BlockArgument argument, ArrayRef<int64_t> shape) {
   return known;
 }
 
-static bool isComputedFloat(Value value) {
-  Type element = getElementTypeOrSelf(value.getType());
-  return isa<FloatType>(element) && !element.isF64();
-}
-
 /// Whether a kernel of codes can compute the map: elementwise ops on floats,
 /// all of the matrix's rows, and vectors repeated along rows or columns.
 bool Merge::takesMap(FusedOp map) {

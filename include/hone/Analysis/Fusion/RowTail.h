@@ -16,6 +16,9 @@
 
 namespace hone {
 
+/// Whether kernels compute with its elements in f32.
+bool isComputedFloat(mlir::Value value);
+
 struct RowTail {
   mlir::OpResult result; ///< of the row group
   /// Ops of its body that make the result, in program order: elementwise ops,
@@ -26,7 +29,8 @@ struct RowTail {
   llvm::SmallVector<mlir::Value> inputs;
 
   /// The tail of `result`, if another kernel that reads it had better make it:
-  /// it then reads fewer bytes than the result takes to write and to read.
+  /// it then reads fewer bytes than the result takes to write and to read, and
+  /// both kernels make the bits that the row kernel made.
   static std::optional<RowTail> of(mlir::OpResult result);
 };
 

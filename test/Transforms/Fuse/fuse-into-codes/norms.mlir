@@ -86,3 +86,47 @@ func.func @whole(%x: tensor<32x128xf32>, %y: tensor<32x128xbf16>, %z: tensor<32x
   return %c, %d, %v, %e
       : tensor<32x128xf8E4M3FN>, tensor<32x128xf8E4M3FN>, tensor<32x128xbf16>, tensor<32x128xf8E4M3FN>
 }
+
+// Kept whole: a product that the sums read, too, is rounded before it is added to. A kernel in which nothing else reads it
+// would add to it at once, and make other bits: the one that makes codes, or what stays of the row kernel.
+// CHECK-LABEL: @rounded
+// CHECK-COUNT-2: hone.yield {{.*}} : tensor<32x128xbf16>
+// CHECK: return
+func.func @rounded(%x: tensor<32x128xbf16>, %y: tensor<32x128xbf16>, %g: tensor<128xf32>)
+    -> (tensor<32x128xf8E4M3FN>, tensor<32x128xf8E4M3FN>) {
+  %w = hone.broadcast %g dims [1] : tensor<128xf32> -> tensor<32x128xf32>
+  %f = hone.cast %x : tensor<32x128xbf16> -> tensor<32x128xf32>
+  %z = hone.mul %f, %w : tensor<32x128xf32>
+  %s = hone.reduce sum %z dims [1] : tensor<32x128xf32> -> tensor<32xf32>
+  %b = hone.broadcast %s dims [0] : tensor<32xf32> -> tensor<32x128xf32>
+  %h = hone.add %z, %b : tensor<32x128xf32>
+  %l = hone.cast %h : tensor<32x128xf32> -> tensor<32x128xbf16>
+  %c, %cs = hone.quantize %l tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  %i = hone.cast %y : tensor<32x128xbf16> -> tensor<32x128xf32>
+  %p = hone.mul %i, %w : tensor<32x128xf32>
+  %q = hone.add %p, %i : tensor<32x128xf32>
+  %t = hone.reduce sum %q dims [1] : tensor<32x128xf32> -> tensor<32xf32>
+  %u = hone.broadcast %t dims [0] : tensor<32xf32> -> tensor<32x128xf32>
+  %v = hone.sub %p, %u : tensor<32x128xf32>
+  %m = hone.cast %v : tensor<32x128xf32> -> tensor<32x128xbf16>
+  %d, %ds = hone.quantize %m tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  return %c, %d : tensor<32x128xf8E4M3FN>, tensor<32x128xf8E4M3FN>
+}
+
+// Split: a product that nothing but the sum reads is no number of its own in either kernel.
+// CHECK-LABEL: @alike
+// CHECK: hone.fused row {{.*}} -> tensor<32xf32>
+// CHECK: hone.fused data_movement
+// CHECK: hone.add
+// CHECK: return
+func.func @alike(%x: tensor<32x128xbf16>, %g: tensor<128xf32>) -> tensor<32x128xf8E4M3FN> {
+  %f = hone.cast %x : tensor<32x128xbf16> -> tensor<32x128xf32>
+  %s = hone.reduce sum %f dims [1] : tensor<32x128xf32> -> tensor<32xf32>
+  %b = hone.broadcast %s dims [0] : tensor<32xf32> -> tensor<32x128xf32>
+  %w = hone.broadcast %g dims [1] : tensor<128xf32> -> tensor<32x128xf32>
+  %n = hone.mul %f, %w : tensor<32x128xf32>
+  %h = hone.add %n, %b : tensor<32x128xf32>
+  %l = hone.cast %h : tensor<32x128xf32> -> tensor<32x128xbf16>
+  %c, %cs = hone.quantize %l tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  return %c : tensor<32x128xf8E4M3FN>
+}

@@ -1,7 +1,7 @@
 //===- FusedProduct.h - Where kernels multiply and add at once --*- C++ -*-===//
 
-#ifndef HONE_LIB_CODEGEN_COMMON_FUSEDPRODUCT_H
-#define HONE_LIB_CODEGEN_COMMON_FUSEDPRODUCT_H
+#ifndef HONE_ANALYSIS_FUSION_FUSEDPRODUCT_H
+#define HONE_ANALYSIS_FUSION_FUSEDPRODUCT_H
 
 #include "hone/IR/Hone.h"
 
@@ -19,6 +19,15 @@ struct FusedProduct {
   /// Of a sum with a product that `mayFuse`; the left one if both may.
   static std::optional<FusedProduct>
   of(mlir::Operation *op, llvm::function_ref<bool(MulOp)> mayFuse = {}) {
+    return find(op, [&](MulOp product) {
+      return product->hasOneUse() && (!mayFuse || mayFuse(product));
+    });
+  }
+
+  /// The same in a kernel that has some of the block's ops, of which
+  /// `isReadOnce` tells products that it has and reads once.
+  static std::optional<FusedProduct>
+  find(mlir::Operation *op, llvm::function_ref<bool(MulOp)> isReadOnce) {
     auto sum = mlir::dyn_cast<AddOp>(op);
     if (!sum || !mlir::isa<mlir::Float32Type, mlir::Float64Type>(
                     mlir::getElementTypeOrSelf(sum.getType())))
@@ -26,7 +35,7 @@ struct FusedProduct {
     for (auto [factor, addend] : {std::make_pair(sum.getLhs(), sum.getRhs()),
                                   std::make_pair(sum.getRhs(), sum.getLhs())})
       if (auto product = factor.getDefiningOp<MulOp>();
-          product && product->hasOneUse() && (!mayFuse || mayFuse(product)))
+          product && isReadOnce(product))
         return FusedProduct{product, addend};
     return std::nullopt;
   }
@@ -34,4 +43,4 @@ struct FusedProduct {
 
 } // namespace hone
 
-#endif // HONE_LIB_CODEGEN_COMMON_FUSEDPRODUCT_H
+#endif // HONE_ANALYSIS_FUSION_FUSEDPRODUCT_H
