@@ -22,10 +22,49 @@ static SmallVector<Value> partsOf(Value matrix) {
   return {matrix};
 }
 
+static bool isRotation(ReshapeOp op) {
+  auto rope = op.getOperand().getDefiningOp<RopeOp>();
+  auto heads = rope ? rope.getInput().getDefiningOp<ReshapeOp>() : ReshapeOp();
+  return heads && isa<BlockArgument>(heads.getOperand()) &&
+         isa<BlockArgument>(rope.getCos()) && isa<BlockArgument>(rope.getSin());
+}
+
+/// Whether the vectors of a thread can be computed.
+static bool isComputed(Operation *op) {
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return isa<BlockArgument>(broadcast.getOperand()) &&
+           broadcast.getDims().size() == 1;
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return isRotation(reshape);
+  return op->hasTrait<OpTrait::Elementwise>();
+}
+
+/// An op of which the parts are made, and that cannot be computed; else null.
+static Operation *findUnknown(ArrayRef<Value> parts) {
+  llvm::SetVector<Value> values(parts.begin(), parts.end());
+  for (size_t at = 0; at != values.size(); ++at) {
+    Operation *op = values[at].getDefiningOp();
+    if (!op)
+      continue;
+    if (!isComputed(op))
+      return op;
+    if (op->hasTrait<OpTrait::Elementwise>())
+      values.insert(op->operand_begin(), op->operand_end());
+  }
+  return nullptr;
+}
+
 /// Parts begin where squares do, and rows of what is computed are whole
 /// vectors.
 LogicalResult QuantizeEmitter::checkSource() {
   SmallVector<Value> parts = partsOf(source);
+  if (Operation *op = findUnknown(parts))
+    return launch.emitOpError("makes codes of what '")
+           << op->getName()
+           << "' makes, expected elementwise ops, constants of one number, "
+              "vectors repeated along rows or columns, and rotations of inputs";
   for (Value part : parts) {
     int64_t width = cast<ShapedType>(part.getType()).getDimSize(1);
     bool isAligned = parts.size() == 1 || width % side == 0;
