@@ -552,7 +552,7 @@ BUGS = [
         "own, other", ("hone-kernel-tests",)),
     Bug("fp8-sums-of-half-the-squares", "lib/Codegen/GPU/QuantizeSums.cpp", "group, b.number(group, down), groups, zero,",
         "group, b.number(group, down / 2), groups, zero,", ("hone-kernel-tests",)),
-    Bug("fp8-tail-of-another-reader", "lib/Transforms/Fuse/FuseIntoCodes.cpp", "  while (value.hasOneUse()) {",
+    Bug("fp8-tail-of-another-reader", "lib/Transforms/Fuse/CodeSums.cpp", "  while (value.hasOneUse()) {",
         "  while (true) {", ("Transforms/Fuse/fuse-into-codes",)),
     Bug("fp8-amax-of-what-made-the-value", QUANTIZE, "builder.create<AmaxOp>(loc, matrix.value);",
         "builder.create<AmaxOp>(loc, matrix.value.getDefiningOp()\n"

@@ -2,12 +2,24 @@
 
 #include "CodeSums.h"
 
+#include "hone/Analysis/Fusion/RowTail.h"
+
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace hone;
 
-Value hone::stripReshapes(Value value) {
+Value hone::withoutReshapes(Value value) {
+  while (value.hasOneUse()) {
+    auto reshape = value.getDefiningOp<ReshapeOp>();
+    if (!reshape)
+      return value;
+    value = reshape.getOperand();
+  }
+  return Value();
+}
+
+static Value stripReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getOperand();
   return value;
@@ -62,9 +74,7 @@ static int64_t summedResult(FusedOp group) {
 /// Whether all else in the body is elementwise, of inputs of one shape.
 static bool isMapBesideSums(FusedOp group, Value made) {
   auto hasShape = [&](Value value) {
-    return shapeOf(value) == shapeOf(made) &&
-           isa<FloatType>(getElementTypeOrSelf(value.getType())) &&
-           !getElementTypeOrSelf(value.getType()).isF64();
+    return shapeOf(value) == shapeOf(made) && isComputedFloat(value);
   };
   Block &body = group.getBodyBlock();
   return llvm::all_of(body.getArguments(), hasShape) &&
@@ -99,13 +109,13 @@ static FusedOp createSums(OpBuilder &builder, Value input, ValueRange sums,
 }
 
 void hone::splitSums(FusedOp codes) {
-  Value matrix = codes.getInputs().front(), value = stripReshapes(matrix);
-  auto result = dyn_cast<OpResult>(value);
+  Value matrix = codes.getInputs().front(), value = withoutReshapes(matrix);
+  auto result = dyn_cast_or_null<OpResult>(value);
   auto group = result ? dyn_cast<FusedOp>(result.getOwner()) : FusedOp();
-  if (!group || group.getFamily() != KernelFamily::row || !value.hasOneUse() ||
+  if (!group || group.getFamily() != KernelFamily::row ||
       group->getBlock() != codes->getBlock() ||
       shapeOf(value).back() != shapeOf(matrix).back() ||
-      shapeOf(value).back() % 8 != 0)
+      shapeOf(value).back() % threadWidth != 0)
     return;
   Operation *yield = group.getBodyBlock().getTerminator();
   int64_t number = summedResult(group);

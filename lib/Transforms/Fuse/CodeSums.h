@@ -7,8 +7,11 @@
 
 namespace hone {
 
-/// What `value` reshapes.
-mlir::Value stripReshapes(mlir::Value value);
+/// Columns that a thread of a kernel of codes has, of one row.
+constexpr int64_t threadWidth = 8;
+
+/// What `value` reshapes; null where others read what is between.
+mlir::Value withoutReshapes(mlir::Value value);
 
 /// Splits the row group that makes the matrix of `codes`, a group of codes, and
 /// sums of its columns, as a GELU's gradient and that of a bias: into a map and

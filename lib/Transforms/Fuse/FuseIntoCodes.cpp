@@ -58,30 +58,16 @@ private:
 };
 } // namespace
 
-/// Whether the kernel makes nothing but codes of its only input, by tiles, and
-/// sums of its columns.
+/// Whether the kernel makes nothing but codes of its only input, by tiles.
 static bool makesCodes(FusedOp group) {
   bool hasCodes = false;
   for (Operation &op : group.getBodyBlock().without_terminator()) {
-    if (isa<CastOp, ReduceOp>(op))
-      continue; // of the sums that mergeSums puts there
     auto quantize = dyn_cast<QuantizeOp>(op);
     if (!quantize || quantize.getAmax())
       return false;
     hasCodes = true;
   }
   return hasCodes && group.getInputs().size() == 1;
-}
-
-/// What `value` reshapes; null where others read what is between.
-static Value withoutReshapes(Value value) {
-  while (value.hasOneUse()) {
-    auto reshape = value.getDefiningOp<ReshapeOp>();
-    if (!reshape)
-      return value;
-    value = reshape.getOperand();
-  }
-  return Value();
 }
 
 /// The values of which a value is made, side by side in its last dimension.
@@ -102,8 +88,6 @@ static SmallVector<Value> partsOf(Value value) {
 
 /// Widths at which a tile never holds elements of two parts.
 static constexpr int64_t tileWidth = 128;
-/// Columns that a thread has, of one row.
-static constexpr int64_t threadWidth = 8;
 
 bool Merge::findParts() {
   SmallVector<Value> values = partsOf(matrix);
@@ -333,13 +317,15 @@ static Value argumentOf(FusedOp merged, Value input) {
 
 /// Erases the views that make `value`, which nothing reads any more.
 static void eraseUnread(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !op->use_empty() || !isStorageView(op))
-    return;
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    eraseUnread(operand);
+  llvm::SetVector<Value> open; // each once: a view may be several parts
+  open.insert(value);
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !op->use_empty() || !isStorageView(op))
+      continue;
+    open.insert(op->operand_begin(), op->operand_end());
+    op->erase();
+  }
 }
 
 /// The ops of a part's maker, in the body of `merged`.

@@ -59,3 +59,18 @@ func.func @apart(%d: tensor<32x128xbf16>, %u: tensor<32x128xbf16>, %x: tensor<32
   return %g, %a, %s, %m, %b, %t, %c : tensor<32x128xbf16>, tensor<32x128xf8E4M3FN>, tensor<128xf32>, tensor<32xbf16>,
       tensor<32x128xf8E4M3FN>, tensor<128xf32>, tensor<32x128xf8E4M3FN>
 }
+
+// Kept whole: others read the gradient's view, so that it is stored.
+// CHECK-LABEL: @viewed
+// CHECK: hone.fused row {{.*}} -> (tensor<2x16x128xbf16>, tensor<128xf32>)
+// CHECK-NOT: hone.fused map
+// CHECK: return
+func.func @viewed(%d: tensor<2x16x128xbf16>, %u: tensor<2x16x128xbf16>)
+    -> (tensor<32x128xf8E4M3FN>, tensor<128xf32>, tensor<32x128xbf16>) {
+  %g = hone.gelu_bwd tanh %d, %u : tensor<2x16x128xbf16>
+  %f = hone.cast %g : tensor<2x16x128xbf16> -> tensor<2x16x128xf32>
+  %s = hone.reduce sum %f dims [0, 1] : tensor<2x16x128xf32> -> tensor<128xf32>
+  %r = hone.reshape %g : tensor<2x16x128xbf16> -> tensor<32x128xbf16>
+  %a, %sa = hone.quantize %r tile [1, 128] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<1x32xf32>
+  return %a, %s, %r : tensor<32x128xf8E4M3FN>, tensor<128xf32>, tensor<32x128xbf16>
+}
