@@ -117,7 +117,7 @@ static CodeNeighbor neighborOfInput(Value input,
 }
 
 /// What reads a product's output. A sum hands its gradient on as it is, and a
-/// bias needs sums of it: it is stored.
+/// bias needs sums of it: it is stored. A GELU costs most, whatever else reads.
 static CodeNeighbor neighborOfOutput(Value output, Type element,
                                      const TargetDescription &target) {
   auto known = CodeNeighbor::map;
@@ -133,7 +133,9 @@ static CodeNeighbor neighborOfOutput(Value output, Type element,
                 : CodeNeighbor::matrix;
     else if (!reader->hasTrait<OpTrait::Elementwise>())
       own = CodeNeighbor::matrix;
-    if (own != CodeNeighbor::map)
+    if (own == CodeNeighbor::gelu)
+      return own;
+    if (own == CodeNeighbor::matrix)
       known = own;
   }
   return known;
