@@ -15,6 +15,7 @@
 #define HONE_LIB_CODEGEN_GPU_SQUAREQUANTIZER_H
 
 #include "Builder.h"
+#include "hone/Analysis/Memory/Scratch.h"
 #include "hone/IR/Fp8.h"
 #include "hone/Plan/Plan.h"
 
@@ -24,7 +25,7 @@
 
 namespace hone::square {
 
-constexpr int64_t side = 128, blockThreads = 256, warps = 8;
+constexpr int64_t side = codesRows, blockThreads = 256, warps = 8;
 /// Elements of a thread along a row, and rows of a thread.
 constexpr int64_t lanes = 8, threadRows = 8;
 /// Threads that share a row, and groups of `threadRows` rows.
