@@ -24,7 +24,7 @@ APART = "--without=hone-fuse-into-codes"
 
 
 def computed(package: Path, words: list[str]) -> dict[str, int]:
-    """Kernels of codes of a micro-batch, by what they compute besides: rotations, norms (of values per row), other maps."""
+    """Kernels of codes of a micro-batch, by what they compute besides: rotations, norms (of values per row), maps."""
     plan = subprocess.run(["honec", package, "--emit=plan", "-o", "-", *words], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
     start = plan.index("plan.function @accumulate" if "--micro-batches=2" in words else "plan.function @step")
@@ -34,7 +34,8 @@ def computed(package: Path, words: list[str]) -> dict[str, int]:
         if "quantize" in ops:
             counts["sums"] += "reduce" in ops
             ops = [op for op in ops if op not in ("cast", "reduce") or "reduce" not in ops]
-            kind = "rotation" if "rope" in ops else "norm" if re.search(r"hone\.broadcast .* dims \[0\]", body) else "map"
+            has_rows = re.search(r"hone\.broadcast .* dims \[0\]", body)
+            kind = "rotation" if "rope" in ops else "norm" if has_rows else "map"
             counts[kind if set(ops) != {"quantize"} else "none"] += 1
     return counts
 
