@@ -352,8 +352,9 @@ void hone::buildShardPhase(OpPassManager &manager,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Joins the small gathers of scales that came with codes, where there are
-/// several ranks.
+/// Joins small collectives again where there are several ranks: under policies
+/// with codes, whose gathers of scales came after the buckets were made. It
+/// sees all collectives, not those of scales alone.
 struct BucketScales : PassWrapper<BucketScales, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BucketScales)
 

@@ -71,7 +71,7 @@ static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
   return builder.create<TransposeOp>(loc, matrix, ArrayRef<int64_t>{1, 0});
 }
 
-/// Scales of blocks, of which `codes` are the transpose of what they lie for.
+/// Scales of blocks of the transpose. `codes`: layout of the transposed codes.
 static Value transposeScales(OpBuilder &builder, Location loc, Value scales,
                              ScaleLayout codes) {
   int64_t rows = codes.tileRows(), columns = codes.tileColumns();
