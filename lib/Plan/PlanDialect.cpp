@@ -253,10 +253,13 @@ LogicalResult ActionsOp::verifyRegions() {
                                << ", which is no function of the program";
     if (failed(verifyMicro(run))) // run_c2
       return failure();
-    if (run.getBeside().value_or(0) < 0) // run_c2
+    if (int64_t(run.getBeside().value_or(0)) < 0) // run_c2
       return run.emitOpError()
              << "is beside micro-batch " << int64_t(*run.getBeside())
              << ", expected a number from 0";
+    if (run.getBeside() && getName() != "step") // run_c3
+      return run.emitOpError() << "is beside another micro-batch in list '"
+                               << getName() << "', expected list 'step'";
   }
   llvm::DenseSet<std::pair<StringRef, StringRef>> arguments;
   for (auto argument : program.getOps<ArgumentOp>())

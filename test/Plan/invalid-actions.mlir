@@ -46,6 +46,28 @@ plan.program @run_c2 arena 64 stage 0 {
 
 // -----
 
+plan.program @run_c2_beside arena 64 stage 0 {
+  plan.function @overlap {
+  }
+  plan.actions "step" {
+    // expected-error@+1 {{'plan.run' op is beside micro-batch -1, expected a number from 0}}
+    plan.run @overlap micro 1 beside -1
+  }
+}
+
+// -----
+
+plan.program @run_c3 arena 64 stage 0 {
+  plan.function @overlap {
+  }
+  plan.actions "evaluate" {
+    // expected-error@+1 {{'plan.run' op is beside another micro-batch in list 'evaluate', expected list 'step'}}
+    plan.run @overlap micro 1 beside 0
+  }
+}
+
+// -----
+
 plan.program @transfer_c1 arena 64 stage 0 {
   plan.argument "w" kind "param" at 0 : tensor<16xf32>
   plan.actions "step" {

@@ -271,7 +271,7 @@ def Plan_RunOp : Plan_Op<"run", [HasParent<"ActionsOp">]> {
     `beside`: what it reads and writes of instance 1 of a window is the instance of the latter. Inputs and random key
     are those of `micro`.
 
-    (C1) The program has the function. (C2) `micro` and `beside` are not negative.
+    (C1) The program has the function. (C2) `micro` and `beside` are not negative. (C3) Only the list "step" has `beside`.
 
     Example:
 
