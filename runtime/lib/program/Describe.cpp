@@ -611,10 +611,13 @@ void honert_action(honert_program *program, const char *list, int64_t kind,
 }
 
 void honert_action_beside(honert_program *program, int64_t micro) {
-  std::vector<Action> &actions = latestStage(program).stepActions;
-  if (actions.empty() || !actions.back().isRun())
+  Program &stage = latestStage(program);
+  std::vector<Action> &actions = stage.stepActions;
+  // Once "evaluate" has begun, the latest action may be one of it.
+  if (actions.empty() || !actions.back().isRun() ||
+      !stage.evaluateActions.empty())
     blame(program, "honert_action_beside, expected it behind a run of list "
-                   "'step'");
+                   "'step', before list 'evaluate'");
   else
     actions.back().beside = micro;
 }

@@ -457,6 +457,18 @@ INSTANTIATE_TEST_SUITE_P(
                      [](honert_program &p) {
                        honert_action(&p, "train", 0, "forward", 0, -1);
                      }},
+        BrokenStages{"program: honert_action_beside, expected it behind a run "
+                     "of list 'step', before list 'evaluate'",
+                     [](honert_program &p) { // behind a run of 'evaluate'
+                       honert_action(&p, "evaluate", 0, "evaluate", 0, -1);
+                       honert_action_beside(&p, 0);
+                     }},
+        BrokenStages{"program: honert_action_beside, expected it behind a run "
+                     "of list 'step', before list 'evaluate'",
+                     [](honert_program &p) { // behind none
+                       p.stages.back().stepActions.clear();
+                       honert_action_beside(&p, 0);
+                     }},
         BrokenStages{"program: action 5 is not known",
                      [](honert_program &p) {
                        honert_action(&p, "step", 5, "forward", 0, -1);
