@@ -303,6 +303,7 @@ struct OverlapTurns : hone::impl::OverlapTurnsBase<OverlapTurns> {
   }
 
   LogicalResult run();
+  LogicalResult refuse(int64_t number, const pipeline::ChunkTurns *chunk);
   FailureOr<func::FuncOp> find(const std::string &name);
 };
 } // namespace
@@ -312,6 +313,15 @@ FailureOr<func::FuncOp> OverlapTurns::find(const std::string &name) {
     return func;
   return getOperation().emitError("has no function @")
          << name << ", expected those that hone-split-turns makes";
+}
+
+/// Chunk `number`, which is `chunk`, or is not of the stage.
+LogicalResult OverlapTurns::refuse(int64_t number,
+                                   const pipeline::ChunkTurns *chunk) {
+  return getOperation().emitError("overlaps chunk ")
+         << number << ", "
+         << (chunk ? "which turns at once, expected a backward part"
+                   : "which the stage does not have");
 }
 
 LogicalResult OverlapTurns::run() {
@@ -324,8 +334,10 @@ LogicalResult OverlapTurns::run() {
       FailureOr<dist::Mesh> mesh = dist::Mesh::of(module);
       FailureOr<TargetDescription> target = getTarget(module);
       const pipeline::ChunkTurns *other = turns->find(number);
-      if (failed(mesh) || failed(target) || !other)
+      if (failed(mesh) || failed(target))
         return failure();
+      if (!other || other->turnsAtOnce)
+        return refuse(number, other);
       auto forward = find(own.chunk.function("forward"));
       auto backward = find(other->chunk.function(other->functions()[1]));
       if (failed(forward) || failed(backward))

@@ -6,6 +6,10 @@
 // RUN:   | FileCheck %s --check-prefix=APART
 // RUN: sed 's/@backward/@backwards/' %s | not hone-opt --pass-pipeline="builtin.module(builtin.module(hone-overlap-turns))" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=MISSING
+// RUN: sed 's/overlaps = array<i64: 0>/overlaps = array<i64: 5>/' %s \
+// RUN:   | not hone-opt --pass-pipeline="builtin.module(builtin.module(hone-overlap-turns))" 2>&1 | FileCheck %s --check-prefix=NO-CHUNK
+// RUN: sed 's/functions = \["forward", "backward"\]/functions = ["accumulate"]/' %s \
+// RUN:   | not hone-opt --pass-pipeline="builtin.module(builtin.module(hone-overlap-turns))" 2>&1 | FileCheck %s --check-prefix=AT-ONCE
 
 // The weight is one argument, the count that both add to as well: what the forward part makes of it is what the backward part reads.
 // What is saved is two arguments, since it is of two micro-batches. Each part begins its sum; while one travels, the other computes.
@@ -35,10 +39,16 @@
 // HIDE: dist.wait
 
 // Instance 0 is the forward part's, instance 1 the backward part's, 512 KiB behind it.
-// PLAN: plan.argument "saved.0" kind "saved" at [[AT:[0-9]+]] window 2
+// PLAN: plan.argument "saved.0" kind "saved" at [[#AT:]] window 2
 // PLAN: plan.function @overlap
+// PLAN: %[[SAVED:.*]] = plan.buffer at [[#AT+524288]] : memref<256x512xf32>
+// PLAN: plan.launch contraction ins(%[[SAVED]], {{.*}} : memref<256x512xf32>, memref<256x512xf32>, memref<512x512xf32>)
+// PLAN: %[[KEPT:.*]] = plan.buffer at [[#AT]] : memref<256x512xf32>
+// PLAN: plan.launch map {{.*}} outs(%[[KEPT]] : memref<256x512xf32>)
 
 // APART-NOT: @overlap
+// NO-CHUNK: error: overlaps chunk 5, which the stage does not have
+// AT-ONCE: error: overlaps chunk 0, which turns at once, expected a backward part
 // MISSING: error: has no function @backward, expected those that hone-split-turns makes
 module attributes {dist.stages = 2 : i64, hone.target = "cuda sm_90"} {
   module @stage0 attributes {dist.stage = 0 : i64, hone.target = "cuda sm_90",
