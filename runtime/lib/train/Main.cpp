@@ -70,17 +70,20 @@ static Status checkRun(const Program &program, const Options &options,
 }
 
 /// Ranks of one machine share its cores, unless the launcher has given each its
-/// own. A text is made by one thread where others use the cores: its launches
-/// take microseconds, and each waits for the thread that lost its core.
-static int threadsFor(const Options &options,
-                      const LauncherEnvironment &place) {
+/// own. A text is made by one thread where others use the cores, which `note`
+/// tells: its launches take microseconds, and each waits for the thread that
+/// lost its core.
+static int threadsFor(const Options &options, const LauncherEnvironment &place,
+                      std::string &note) {
   if (options.threads > 0)
     return static_cast<int>(options.threads);
   int cores = availableCores();
   bool areAll = cores == sysconf(_SC_NPROCESSORS_ONLN);
   int sharing = areAll ? static_cast<int>(place.localSize) : 1;
   int threads = std::max(1, cores / sharing);
-  return options.onlyGenerates() && isBusy(threads) ? 1 : threads;
+  if (options.onlyGenerates())
+    note = oneThreadNote(threads);
+  return note.empty() ? threads : 1;
 }
 
 /// Bytes of the files that are mapped.
@@ -121,7 +124,8 @@ static Status runMain(const Program &whole, int argc, char **argv, Run &run) {
     return Status();
   }
   HONERT_TRY(whole.check());
-  ThreadPool pool(threadsFor(options, run.place));
+  std::string note;
+  ThreadPool pool(threadsFor(options, run.place, note));
   if (options.info)
     return printInfo(whole, pool);
   const Program &program = whole.ofRank(run.place.rank);
@@ -138,6 +142,8 @@ static Status runMain(const Program &whole, int argc, char **argv, Run &run) {
     return benchCollectives(program, options, *run.world);
   if (options.smoke)
     return smokeTest(program, options, pool, *run.world);
+  if (!note.empty() && !options.quiet)
+    std::fprintf(stderr, "%s\n", note.c_str());
   if (options.onlyGenerates())
     return generateText(program, options, pool, *run.world);
   return Trainer(program, options, pool, *run.world).run();

@@ -65,17 +65,15 @@ bool honert::isBusy(double load, int64_t cores, int64_t threads) {
   return load >= static_cast<double>(std::max(cores, threads)) + 1;
 }
 
-bool honert::isBusy(int64_t threads) {
-  std::optional<double> load = loadNow();
-  return load && isBusy(*load, coresOfMachine(), threads);
+static std::string loadText(double load, int64_t cores) {
+  return format("load: %.1f on %lld core%s: other programs slow this run", load,
+                static_cast<long long>(cores), cores == 1 ? "" : "s");
 }
 
 std::string honert::loadNote(double load, int64_t cores, int64_t threads) {
   if (!isBusy(load, cores, threads))
     return "";
-  std::string text =
-      format("load: %.1f on %lld core%s: other programs slow this run", load,
-             static_cast<long long>(cores), cores == 1 ? "" : "s");
+  std::string text = loadText(load, cores);
   if (threads > 1) // one thread cannot give way
     text += format("; try fewer --threads than %lld",
                    static_cast<long long>(threads));
@@ -85,4 +83,15 @@ std::string honert::loadNote(double load, int64_t cores, int64_t threads) {
 std::string honert::loadNote(int64_t threads) {
   std::optional<double> load = loadNow();
   return load ? loadNote(*load, coresOfMachine(), threads) : "";
+}
+
+std::string honert::oneThreadNote(double load, int64_t cores, int64_t threads) {
+  return threads > 1 && isBusy(load, cores, threads)
+             ? loadText(load, cores) + "; uses 1 thread; --threads N chooses"
+             : "";
+}
+
+std::string honert::oneThreadNote(int64_t threads) {
+  std::optional<double> load = loadNow();
+  return load ? oneThreadNote(*load, coresOfMachine(), threads) : "";
 }

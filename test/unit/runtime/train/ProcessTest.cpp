@@ -304,3 +304,11 @@ TEST(ThreadLimits, a_load_above_the_cores_is_told) {
   // Its own threads are no other programs.
   EXPECT_EQ(loadNote(8.5, 2, 8), "");
 }
+
+TEST(ThreadLimits, one_thread_in_place_of_several_is_told) {
+  EXPECT_EQ(oneThreadNote(2.9, 2, 2), "");
+  EXPECT_EQ(oneThreadNote(6.25, 2, 2),
+            "load: 6.2 on 2 cores: other programs slow this run; uses 1 "
+            "thread; --threads N chooses");
+  EXPECT_EQ(oneThreadNote(6.25, 2, 1), ""); // it is what there is
+}
