@@ -19,6 +19,10 @@
 
 #include <chrono>
 
+namespace hone::search {
+struct Model;
+} // namespace hone::search
+
 namespace hone::driver {
 
 /// Prints how long each part of the compilation takes, if asked to.
@@ -111,6 +115,7 @@ private:
                                           int64_t room) const;
 
   // Plans for many ranks (SearchMesh.cpp).
+  llvm::Expected<search::Model> describeModel();
   llvm::Error searchMesh();
 
   // From a lowered program to a binary (WriteBinary.cpp).

@@ -192,7 +192,8 @@ static void printCommand(llvm::raw_ostream &out, const Options &options,
 // The search
 //===----------------------------------------------------------------------===//
 
-Error Compilation::searchMesh() {
+/// Runs the phases to the step, of which the model is.
+llvm::Expected<search::Model> Compilation::describeModel() {
   if (Error error = runPhases(Phase::Import, Phase::Raise))
     return error;
   auto forward = module->lookupSymbol<mlir::func::FuncOp>("forward");
@@ -212,21 +213,26 @@ Error Compilation::searchMesh() {
       forward, isLow ? 2 : 4, isLow && pipeline.stream == "low" ? 2 : 4);
   if (mlir::failed(model))
     return alreadyPrinted();
-  int64_t batch = model->sequences;
   if (auto name = (*module)->getAttrOfType<mlir::StringAttr>(attr::model))
     model->name = name.str();
-  model->sequences = batch * microBatches();
+  model->sequences *= microBatches();
   addStep(*model, *module, microBatches());
   mlir::FailureOr<TargetDescription> target = getTarget(*module);
   if (mlir::failed(target))
     return alreadyPrinted();
   model->productTime = productTimeOf(*module, *target);
-
   model->attention = attentionKernelOf(options);
+  return std::move(*model);
+}
+
+Error Compilation::searchMesh() {
+  llvm::Expected<search::Model> model = describeModel();
+  if (!model)
+    return model.takeError();
 
   report::MachineModel machine = assumedMachine();
-  Cluster assumed =
-      clusterFor(machine, cluster ? *cluster : clusterOf(machine), isLow);
+  Cluster assumed = clusterFor(machine, cluster ? *cluster : clusterOf(machine),
+                               hasLowPrecision(*module));
   int64_t room = assumed.network.ranksPerNode, ranks = options.searchedRanks;
   if (ranks > room && ranks % room != 0)
     return makeError("--search-mesh: is '" + llvm::Twine(ranks) +
@@ -234,7 +240,7 @@ Error Compilation::searchMesh() {
                      " ranks of a node of the cluster");
 
   auto compiles = [&](const search::Plan &plan) {
-    return isCompiled(plan, pipeline);
+    return isCompiled(plan, options.pipeline);
   };
   search::SearchOptions all;
   all.ranks = ranks;
@@ -270,7 +276,8 @@ Error Compilation::searchMesh() {
                          estimator.estimate(*options.comparedPlan)};
   }
   printMeshSearch(llvm::outs(), report);
-  printCommand(llvm::outs(), options, report, batch);
+  printCommand(llvm::outs(), options, report,
+               model->sequences / microBatches());
   if (!report.result.best.empty())
     return Error::success();
   return makeError("--search-mesh: no plan for " + llvm::Twine(ranks) +
