@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Trains pipelines whose forward and backward parts run together: ranks_overlap.py [OPTION]... PACKAGE WORKDIR HOW MESH:RECIPE:K:SCHEDULE...
+"""Trains pipelines whose forward and backward parts run together:
+
+    ranks_overlap.py [OPTION]... PACKAGE WORKDIR HOW MESH:RECIPE:K:SCHEDULE...
 
 Each case is trained with SCHEDULE and with SCHEDULE+overlap, as ranks.py does (HOW and options are its own): losses,
 gradient norms and weights must have the same bits. A line per case; exit code 1 if one differs.

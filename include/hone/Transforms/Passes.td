@@ -1103,16 +1103,16 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
 def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
   let summary = "Computes values in the kernels that make codes of them";
   let description = [{
-    On a GPU a kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers. Where nothing
-    else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never stored. Codes
-    are those of tiles; one scale of all needs the largest magnitude before. Codes and scales keep their bits. Where the
-    value's columns are summed, as for the gradient of a bias, that kernel adds them up, too, in an order of its own. Such
-    values are
+    On a GPU a kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers. Where
+    nothing else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never
+    stored. Codes are those of tiles; one scale of all needs the largest magnitude before. Codes and scales keep their
+    bits. Where the value's columns are summed, as for the gradient of a bias, that kernel adds them up, too, in an
+    order of its own. Such values are
 
     - results of a `map` of elementwise ops on floats, as gates, also of vectors repeated along rows or columns;
     - results of a `rope`;
-    - results of a norm: its `row` keeps what it finds per row (include/hone/Analysis/Fusion/RowTail.h), where the norm's
-      inputs take fewer bytes to read than its result to write and to read.
+    - results of a norm: its `row` keeps what it finds per row (include/hone/Analysis/Fusion/RowTail.h), where the
+      norm's inputs take fewer bytes to read than its result to write and to read.
 
     Several may lie side by side, beside others that are read as they are, each a multiple of 128 wide.
 

@@ -1,10 +1,10 @@
 //===- StagedParts.cpp - Kernels whose state lies in the second arena -----===//
 //
 // A kernel that is the first to read an argument of the second arena is a part.
-// While part i runs, the state of part i + 1 is copied up and that of part i -
-// 1 is copied down: three parts have memory at a time. State that kernels only
-// read is not copied down, and has memory up to its last reader. The lives of
-// the storages say so, and the packer needs to know nothing else.
+// While a part runs, the state of the next one is copied up and that of the one
+// before is copied down: three parts have memory at a time. State that kernels
+// only read is not copied down, and has memory up to its last reader. The lives
+// of the storages say so, and the packer needs to know nothing else.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,4 @@
-//===- UpdateParts.h - Kernels that update state of the second arena -*- C++
-//-*-//
+//===- UpdateParts.h - Kernels that update state of the second arena ------===//
 //
 // While a part of the update runs, the state of the next one is copied up and
 // that of the one before is copied down (StagedParts.cpp).
