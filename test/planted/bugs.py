@@ -503,6 +503,17 @@ BUGS = [
         "begin = now;", ("hone-analysis-tests",)),
     Bug("cluster-flops-of-one-micro-batch", "lib/Analysis/Cost/StepFlops.cpp", "return microBatches;", "return 1;",
         ("hone-analysis-tests",)),
+    # Forward and backward parts of two micro-batches as one function.
+    Bug("overlap-instances-coincide", "lib/Transforms/Plan/FunctionPlanner.cpp",
+        "known.offset + offsetInWindow(argument);", "known.offset + 0 * offsetInWindow(argument);",
+        ("Transforms/Plan/overlap-turns", "e2e/ranks-overlap.test")),
+    Bug("overlap-inputs-of-the-other-micro-batch", "lib/Transforms/Plan/SplitTurns.cpp",
+        "return turns.isOverlapped && reader != Role::Forward &&", "return false && turns.isOverlapped && reader != Role::Forward &&",
+        ("Transforms/Plan/split-turns", "e2e/ranks-overlap.test")),
+    Bug("overlap-one-micro-batch-for-both", "runtime/lib/program/Stages.cpp", "add(i, action.beside, 1);",
+        "add(i, action.micro, 1);", ("honert-tests", "e2e/ranks-overlap.test")),
+    Bug("overlap-reads-state-before-the-forward-part", "lib/Transforms/Plan/OverlapTurns.cpp", "replaced[argument] = update;",
+        "mapping.map(argument, func.getArgument(known->second));", ("Transforms/Plan/overlap-turns",)),
     # Codes of fp8.
     Bug("fp8-scale-rounded-down", FP8, "exponent += int(isAbove) - factsOf", "exponent += int(isAbove && false) - factsOf",
         CODES),
