@@ -311,15 +311,15 @@ static void addShardPasses(OpPassManager &manager,
 }
 
 namespace {
-/// The shard phase without a recipe: only the module tells whether a user has
-/// annotated it.
-struct ShardAnnotated : PassWrapper<ShardAnnotated, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShardAnnotated)
+/// Passes of a module that has a mesh: where none is asked for, only the module
+/// tells whether a user has annotated one.
+struct OnMesh : PassWrapper<OnMesh, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OnMesh)
 
-  explicit ShardAnnotated(PipelineOptions options)
-      : options(std::move(options)) {}
+  explicit OnMesh(std::function<void(OpPassManager &)> build)
+      : build(std::move(build)) {}
 
-  StringRef getName() const override { return "ShardAnnotated"; }
+  StringRef getName() const override { return "OnMesh"; }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<HoneDialect, dist::DistDialect>();
   }
@@ -328,12 +328,12 @@ struct ShardAnnotated : PassWrapper<ShardAnnotated, OperationPass<ModuleOp>> {
     if (getOperation().getOps<dist::MeshOp>().empty())
       return markAllAnalysesPreserved();
     OpPassManager manager(ModuleOp::getOperationName());
-    addShardPasses(manager, options);
+    build(manager);
     if (failed(runPipeline(manager, getOperation())))
       signalPassFailure();
   }
 
-  PipelineOptions options;
+  std::function<void(OpPassManager &)> build;
 };
 } // namespace
 
@@ -341,7 +341,8 @@ void hone::buildShardPhase(OpPassManager &manager,
                            const PipelineOptions &options) {
   if (!options.ranks.mesh.empty())
     return addShardPasses(manager, options);
-  manager.addPass(std::make_unique<ShardAnnotated>(options));
+  manager.addPass(std::make_unique<OnMesh>(
+      [options](OpPassManager &passes) { addShardPasses(passes, options); }));
   // One rank rounds where several do.
   if (options.exact)
     manager.addNestedPass<func::FuncOp>(createDecomposeUpdates());
@@ -350,31 +351,6 @@ void hone::buildShardPhase(OpPassManager &manager,
 //===----------------------------------------------------------------------===//
 // Groups, plan, kernels
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Joins small collectives again where there are several ranks: under policies
-/// with codes, whose gathers of scales came after the buckets were made. It
-/// sees all collectives, not those of scales alone.
-struct BucketScales : PassWrapper<BucketScales, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BucketScales)
-
-  explicit BucketScales(PipelineOptions options)
-      : options(std::move(options)) {}
-
-  StringRef getName() const override { return "BucketScales"; }
-
-  void runOnOperation() override {
-    if (getOperation().getOps<dist::MeshOp>().empty())
-      return markAllAnalysesPreserved();
-    OpPassManager manager(ModuleOp::getOperationName());
-    addOptional(manager, createDistBucketCollectives(), options);
-    if (failed(runPipeline(manager, getOperation())))
-      signalPassFailure();
-  }
-
-  PipelineOptions options;
-};
-} // namespace
 
 void hone::buildQuantizedProducts(OpPassManager &functions,
                                   const PipelineOptions &options) {
@@ -400,8 +376,11 @@ void hone::buildFusePhase(OpPassManager &manager,
   // Before anything else moves between weights and their codes.
   addOptional(manager, createHoistWeightCodes({options.report}), options);
   const PrecisionPolicy *policy = findPrecisionPolicy(options.precision);
+  // Gathers of scales came after buckets of collectives were made.
   if (policy && policy->codes)
-    manager.addPass(std::make_unique<BucketScales>(options));
+    manager.addPass(std::make_unique<OnMesh>([options](OpPassManager &passes) {
+      addOptional(passes, createDistBucketCollectives(), options);
+    }));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Gradients of a split projection are one tensor again before anything asks
   // who reads the parts.
