@@ -280,3 +280,14 @@ hone::test::expectOnDevice(Emitter emit, const std::string &text,
   EXPECT_TRUE(runner.run(/*seed=*/1) == results) << "orders of threads differ";
   return results;
 }
+
+void hone::test::expectLikeInterpreterOnDevice(Emitter emit,
+                                               const std::string &text,
+                                               const CaseOptions &options) {
+  SCOPED_TRACE(text);
+  LaunchCase reference(text, options);
+  FailureOr<interp::Tensors> expected =
+      interp::interpret(reference.func, argumentsOf(reference.func, options));
+  ASSERT_TRUE(succeeded(expected));
+  EXPECT_FALSE(expectOnDevice(emit, text, options, *expected).empty());
+}

@@ -16,6 +16,11 @@ std::vector<std::vector<char>> expectOnDevice(Emitter emit,
                                               const CaseOptions &options,
                                               const interp::Tensors &expected);
 
+/// As expectOnDevice, of a case for which a GPU has code: what the interpreter
+/// makes of it.
+void expectLikeInterpreterOnDevice(Emitter emit, const std::string &text,
+                                   const CaseOptions &options);
+
 } // namespace hone::test
 
 #endif // HONE_TEST_KERNELS_DEVICERUN_H

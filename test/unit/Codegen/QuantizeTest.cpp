@@ -114,17 +114,6 @@ void expectCodes(Shape shape, ScaleTile tile, bool transposed,
       emitCodes, quantization(shape, tile, transposed, element, code), options);
 }
 
-/// As expectLikeInterpreter, of a kernel that only a GPU has.
-void expectLikeInterpreterOnDevice(const std::string &text,
-                                   const CaseOptions &options) {
-  SCOPED_TRACE(text);
-  LaunchCase reference(text, options);
-  mlir::FailureOr<interp::Tensors> expected =
-      interp::interpret(reference.func, argumentsOf(reference.func, options));
-  ASSERT_TRUE(mlir::succeeded(expected));
-  EXPECT_FALSE(expectOnDevice(emitCodes, text, options, *expected).empty());
-}
-
 constexpr ScaleTile tiles[] = {ScaleTile::tensor, ScaleTile::row128,
                                ScaleTile::block128, ScaleTile::row32};
 } // namespace
@@ -219,7 +208,7 @@ TEST(Quantize, ComputedMatrices) {
       CaseOptions options{KernelFamily::dataMovement, 0};
       options.rowPitch = {{0, 2 * shape.columns}, {1, 2 * shape.columns}};
       options.data = {{0, numbers(shape, true)}, {1, numbers(shape, false)}};
-      expectLikeInterpreterOnDevice(text, options);
+      expectLikeInterpreterOnDevice(emitCodes, text, options);
     }
 }
 
