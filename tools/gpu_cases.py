@@ -33,14 +33,20 @@ class Case:
         return self.settings.get("width", 768) > 64
 
     @property
+    def mesh(self) -> dict[str, int]:
+        """Ranks along each axis."""
+        meshes = [option.removeprefix("--mesh=") for option in self.options if option.startswith("--mesh=")]
+        axes = [axis.split("=") for axis in ",".join(meshes).split(",") if axis]
+        return {name: int(ranks) for name, ranks in axes}
+
+    @property
     def ranks(self) -> int:
-        """Processes, each with a GPU of its own."""
-        mesh = [option.split("=", 1)[1] for option in self.options if option.startswith("--mesh=")]
-        return math.prod(int(axis.split("=")[1]) for axis in ",".join(mesh).split(",") if axis)
+        """Processes, each with a GPU of its own where there are as many."""
+        return math.prod(self.mesh.values())
 
     @property
     def has_stages(self) -> bool:
-        return any(option.startswith("--mesh=") and "pp=" in option for option in self.options)
+        return "pp" in self.mesh
 
     @property
     def options_of_one_rank(self) -> tuple[str, ...]:
@@ -100,7 +106,6 @@ _LLAMA_1B = {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_h
              "hidden": 8192, "theta": 5e5}
 _LLAMA_8B = _LLAMA_1B | {"context": 4096, "layers": 12, "width": 4096, "hidden": 14336}
 _LLAMA_TINY = {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 64, "hidden": 160}
-
 
 
 def _curve(precision: str, *options: str) -> Case:

@@ -16,6 +16,10 @@ import gpu_process
 from gpu_process import Failure
 
 
+# What Hone is compared with, by the names of describe_host().
+PEERS = ("torch", "torchao", "jax", "llm.c")
+
+
 def find_llmc() -> str | None:
     """The program of llm.c: HONE_LLMC, or train_gpt2cu of the path."""
     return shutil.which(os.environ.get("HONE_LLMC") or "train_gpt2cu")
@@ -24,8 +28,7 @@ def find_llmc() -> str | None:
 def describe_host() -> dict:
     """The GPU, its driver, and the versions of what is beside it."""
     facts = {"date": f"{datetime.datetime.now():%Y-%m-%d %H:%M}", "host": platform.processor() or platform.machine(),
-             "gpu": None, "torch": None, "torchao": None, "jax": None,
-             "llm.c": pathlib.Path(find_llmc() or "").name or None}
+             "gpu": None, **dict.fromkeys(PEERS), "llm.c": pathlib.Path(find_llmc() or "").name or None}
     try:
         query = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,power.limit",
                                 "--format=csv,noheader"], capture_output=True, text=True, check=True)

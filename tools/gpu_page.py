@@ -14,6 +14,7 @@ import pathlib
 import sys
 
 import gpu_cases
+import gpu_host
 import gpu_run
 
 HEAD = """# GPU: what has run on hardware
@@ -186,7 +187,7 @@ def hardware_section(name: str, report: dict, latest: dict[str, str]) -> str:
     host, cases = report["host"], report["cases"]
     text = f"\n## {host['gpu']}, {host['date']}\n\n"
     facts = [f"driver {host['driver']}", host["memory"], f"power limit {host.get('power limit') or 'unknown'}"]
-    facts += [f"{peer} {host[peer] or 'absent'}" for peer in ("torch", "torchao", "jax", "llm.c") if peer in host]
+    facts += [f"{peer} {host[peer] or 'absent'}" for peer in gpu_host.PEERS if peer in host]
     done = [case for case in cases.values() if gpu_run.is_done(case.get("kernels"))]
     libraries = sorted({case["kernels"]["libraries"] for case in done})
     text += f"`{name}`: " + ", ".join(facts + libraries)
@@ -195,7 +196,8 @@ def hardware_section(name: str, report: dict, latest: dict[str, str]) -> str:
     if any(case.get("losses", {}).get("shared_gpu") for case in cases.values()):
         text += ONE_GPU
     text += "\n"
-    text += table(["case", "precision", "against", "largest difference", "bound", "repeats", "launches"], loss_rows(cases))
+    head = ["case", "precision", "against", "largest difference", "bound", "repeats", "launches"]
+    text += table(head, loss_rows(cases))
     if rows := rate_rows(cases):
         head = ["case", "batch", "precision", "Hone", "ms", "expected ms", "MFU", "GiB", "pinned GiB"]
         text += RATES + "\n" + table(head, rows)
@@ -236,7 +238,8 @@ def not_run(reports: dict[str, dict]) -> str:
         if case.kind == "check":
             shows = "losses against the CPU target"
         lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])
-    return "\n## What has no result on hardware\n\n" + table(["case", "batch", "precision", "what it is to show"], lines)
+    head = ["case", "batch", "precision", "what it is to show"]
+    return "\n## What has no result on hardware\n\n" + table(head, lines)
 
 
 def page(folder: pathlib.Path) -> str:

@@ -297,8 +297,7 @@ def start_result(path: pathlib.Path) -> dict:
     if path.exists():
         earlier = json.loads(path.read_text())
         if all(earlier["host"].get(key) == host.get(key) for key in ("gpu", "driver")):
-            peers = ("torch", "torchao", "jax", "llm.c")
-            return earlier | {"host": earlier["host"] | {key: host.get(key) for key in peers}}
+            return earlier | {"host": earlier["host"] | {key: host.get(key) for key in gpu_host.PEERS}}
     return {"host": host, "copy": gpu_host.measure_copy(), "nccl": gpu_host.probe_nccl(), "cases": {}}
 
 
