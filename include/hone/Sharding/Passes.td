@@ -80,8 +80,8 @@ def DistSplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     add in the same order.
 
     Errors: an op that reads values of two stages other than by a `dist.boundary`; lists that are not right, or not of
-    these stages and micro-batches; in an exact module, a parameter of several stages, since its gradients are added in
-    another order than on one rank.
+    these stages and micro-batches; in an exact module, a parameter of several stages that more than two places read,
+    since its gradients are added in another order than on one rank.
 
     ```mlir
     %h1 = dist.boundary %h from 0 to 1 : tensor<4x8xf32>

@@ -534,7 +534,8 @@ def BuildStep : Pass<"hone-build-step", "::mlir::ModuleOp"> {
       update of each parameter. The clipping factor is `min(1, clip / (grad_norm + 1e-6))`: exactly 1 for `clip = +inf`,
       NaN for a norm of NaN under a finite bound.
     - With K micro-batches, `@accumulate` adds the gradients and the loss, each divided by K, to its arguments.
-      `@update` does the rest.
+      `@update` does the rest. In a mesh-invariant module, two places that read a parameter have a gradient each,
+      `<fqn>` and `<fqn>#2`, which `@update` adds: the order in which stages of a pipeline add those of a tied weight.
     - A buffer with `hone.balance`, the bias of a router, becomes `bias + rate * sign(mean(counts) - counts)` once per
       step, and its counts become 0: in `@step` or `@update`, whose arguments both are. It moves in steps that overflow,
       too: a router has selected experts for their tokens.

@@ -16,7 +16,8 @@ namespace hone::dist {
 DimAttr dimOf(mlir::MLIRContext *context,
               llvm::ArrayRef<mlir::StringAttr> axes = {}, int64_t priority = 0);
 
-/// The parameter that a tensor of state belongs to: `exp_avg.wte` to `wte`.
+/// The parameter that a tensor of state or a sum of gradients belongs to:
+/// `exp_avg.wte` to `wte`.
 llvm::StringRef parameterOf(llvm::StringRef name, llvm::StringRef kind);
 
 /// Whether state of `type` has the dimensions of a parameter of `shape`: all,

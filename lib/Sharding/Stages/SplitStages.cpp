@@ -45,20 +45,50 @@ static ModuleOp createStage(ModuleOp whole, int64_t stage) {
   return module;
 }
 
-/// Gradients of a parameter that several stages read are added up by stage.
+static bool isHanded(Value value) {
+  auto boundary = value.getDefiningOp<BoundaryOp>();
+  return boundary && boundary.getParameter();
+}
+
+/// Whether `gradient` is the sum of a term of this chunk and one of another,
+/// each by one reader, as hone-build-step divides it on one rank.
+static bool hasTermPerReader(Value gradient) {
+  auto sum = gradient.getDefiningOp<AddOp>();
+  if (!sum)
+    return false;
+  Value own = sum.getLhs(), handed = sum.getRhs();
+  if (isHanded(own))
+    std::swap(own, handed);
+  return isHanded(handed) && !isHanded(own) && !own.getDefiningOp<AddOp>() &&
+         !handed.getDefiningOp<BoundaryOp>()
+              .getOperand()
+              .getDefiningOp<AddOp>();
+}
+
+/// Gradients of a parameter that several stages read are added up by stage:
+/// in the order of one rank, where each is of one reader.
 static LogicalResult checkExact(func::FuncOp accumulate, const Owners &owners) {
   if (!isMeshInvariant(accumulate))
     return success();
-  for (unsigned index = 0; index != accumulate.getNumArguments(); ++index) {
+  for (BlockArgument argument : accumulate.getArguments()) {
+    unsigned index = argument.getArgNumber();
     StringRef name = argString(accumulate, index, attr::fqn);
-    if (!owners.borrowersOf(name).empty())
+    if (argString(accumulate, index, attr::kind) != kind::grad ||
+        owners.borrowersOf(name).empty())
+      continue;
+    bool isByReader = llvm::any_of(argument.getUsers(), [&](Operation *user) {
+      return isa<AddOp>(user) &&
+             llvm::any_of(user->getOperands(), hasTermPerReader);
+    });
+    if (!isByReader)
       return accumulate.emitError("--exact: several ")
              << (owners.nameOf(0).isStage ? "stages" : "chunks")
              << " read parameter '" << name
              << "', and its gradients are added in another order than on one "
-                "rank; expected no axis pp, as in --mesh=tp=2 or fs=2, a model "
-                "without tied weights, or no --exact: losses then agree within "
-                "rounding";
+                "rank; expected one place in each of two that reads it, no "
+                "axis "
+                "pp, as in --mesh=tp=2 or fs=2, or no --exact: losses then "
+                "agree within rounding";
   }
   return success();
 }

@@ -7,8 +7,10 @@
 #include "Transforms/Autodiff/GradientContract.h"
 #include "hone/IR/Documents.h"
 #include "hone/IR/DroppedRows.h"
+#include "hone/IR/GradientSums.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SelectionBias.h"
+#include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -28,9 +30,9 @@ struct StepSettings {
   double lossScale;
   int64_t growthInterval;
   SmallVector<SelectionBias> biases;
-  /// Squares of gradients are added by gradient, so that stages of a pipeline
-  /// can add theirs in the same order.
-  bool addsNormsInOrder;
+  /// Squares of gradients are added by gradient, and gradients by reader of a
+  /// parameter, so that stages of a pipeline can add theirs in the same order.
+  bool isMeshInvariant;
 };
 
 /// State of loss scaling, where gradients are scaled.
@@ -163,17 +165,50 @@ static std::optional<Scaling> addScaling(StepFunction &step,
                  addCounter(step, lossscaling::updates, count, 0)};
 }
 
-static DictionaryAttr describeGradient(StepFunction &step, const Trained &t) {
-  NamedAttrList attrs(step.describe(kind::grad, t.name));
+static DictionaryAttr describeGradient(StepFunction &step, const Trained &t,
+                                       StringRef name) {
+  NamedAttrList attrs(step.describe(kind::grad, name));
   if (t.parts)
     attrs.append(attr::parts, t.parts);
   return attrs.getDictionary(step.builder.getContext());
 }
 
-/// Appends the argument that holds the gradient of `t`.
-static BlockArgument addGradient(StepFunction &step, const Trained &t) {
-  return step.addArgument(t.param.getType(), describeGradient(step, t),
-                          step.builder.getLoc());
+/// The gradients that @gradient returns behind the loss, of the parameters that
+/// are trained.
+static OperandRange gradientsOf(func::FuncOp gradient) {
+  return gradient.front().getTerminator()->getOperands().drop_front();
+}
+
+/// The terms of `gradient` that have a sum over micro-batches each. In a
+/// mesh-invariant module these are the gradients by the two places that read a
+/// parameter, as where two stages of a pipeline read a tied weight: so bits are
+/// those of one rank. What a boundary hands on has a sum in its stage already
+/// (dist-split-stages).
+static SmallVector<Value, 2> termsOf(Value gradient, const StepSettings &more) {
+  auto sum = gradient.getDefiningOp<AddOp>();
+  auto isTerm = [](Value term) {
+    Operation *op = term.getDefiningOp();
+    return op && !isa<AddOp>(op) && !isa<dist::DistDialect>(op->getDialect());
+  };
+  if (!more.isMeshInvariant || !sum ||
+      !llvm::all_of(sum->getOperands(), isTerm))
+    return {gradient};
+  return SmallVector<Value, 2>(sum->getOperands());
+}
+
+/// Appends an argument for the sum of each term of `gradient`, that of `t`.
+static SmallVector<BlockArgument, 2> addGradients(StepFunction &step,
+                                                  const Trained &t,
+                                                  Value gradient,
+                                                  const StepSettings &more) {
+  auto add = [&](StringRef name) {
+    return step.addArgument(t.param.getType(), describeGradient(step, t, name),
+                            step.builder.getLoc());
+  };
+  SmallVector<BlockArgument, 2> sums = {add(t.name)};
+  if (termsOf(gradient, more).size() == 2)
+    sums.push_back(add(secondGradientSum(t.name)));
+  return sums;
 }
 
 static Scalars addScalars(StepFunction &step) {
@@ -253,7 +288,7 @@ static Value updateAll(StepFunction &step, const OptimizerSettings &settings,
   for (const Trained &t : trained)
     gradients.push_back(t.gradient);
   Value norm =
-      normOf(b, scalars.clip.getType(), gradients, more.addsNormsInOrder);
+      normOf(b, scalars.clip.getType(), gradients, more.isMeshInvariant);
   Value apply = isFinite(b, norm), count = scalars.step;
   // Gradients stay scaled: norm and factor are two numbers, they are millions.
   if (scaling)
@@ -313,7 +348,7 @@ static func::FuncOp buildStep(func::FuncOp gradient,
           kept.getType(), scaling->scale, ArrayRef<int64_t>());
       kept = step.builder.create<DivOp>(kept, scale);
     }
-    step.addResult(kept, describeGradient(step, t));
+    step.addResult(kept, describeGradient(step, t, t.name));
   }
   for (StringRef kind : {kind::idCheck, kind::dropped})
     for (unsigned index : findResults(gradient, kind))
@@ -356,9 +391,10 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   // The scale stays as it is until the update: the sums have one scale.
   if (takesScale(gradient))
     args[kind::scalar] = {addLossScale(step, more)};
-  SmallVector<BlockArgument> sums;
-  for (const Trained &t : findTrained(gradient, args[kind::param]))
-    sums.push_back(addGradient(step, t));
+  SmallVector<SmallVector<BlockArgument, 2>> sums;
+  for (auto [t, value] : llvm::zip(findTrained(gradient, args[kind::param]),
+                                   gradientsOf(gradient)))
+    sums.push_back(addGradients(step, t, value, more));
   BlockArgument lossSum =
       step.addArgument(gradient.getResultTypes()[0], kind::scalar, "loss");
 
@@ -366,13 +402,14 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   auto seed = gradient->getAttrOfType<FloatAttr>(attr::seed);
   double expected = 1.0 / double(count);
   double scale = expected / (seed ? seed.getValueAsDouble() : 1.0);
-  for (auto [sum, value] : llvm::zip(sums, llvm::drop_begin(results))) {
-    Value share = value;
-    if (scale != 1.0)
-      share = b.create<MulOp>(
-          share, constant(b, cast<RankedTensorType>(sum.getType()), scale));
-    step.addUpdate(b.create<AddOp>(sum, share), sum);
-  }
+  for (auto [own, value] : llvm::zip(sums, llvm::drop_begin(results)))
+    for (auto [sum, term] : llvm::zip_equal(own, termsOf(value, more))) {
+      Value share = term;
+      if (scale != 1.0)
+        share = b.create<MulOp>(
+            share, constant(b, cast<RankedTensorType>(sum.getType()), scale));
+      step.addUpdate(b.create<AddOp>(sum, share), sum);
+    }
   auto lossType = cast<RankedTensorType>(lossSum.getType());
   Value share =
       b.create<DivOp>(results.front(), constant(b, lossType, double(count)));
@@ -401,8 +438,12 @@ static func::FuncOp buildUpdate(func::FuncOp gradient,
     BlockArgument held = copyArgument(gradient, bias.bias, step);
     buffers.emplace_back(held, copyArgument(gradient, bias.counts, step));
   }
-  for (Trained &t : trained)
-    t.gradient = addGradient(step, t);
+  for (auto [t, value] : llvm::zip(trained, gradientsOf(gradient))) {
+    SmallVector<BlockArgument, 2> sums = addGradients(step, t, value, more);
+    t.gradient = sums.front();
+    for (BlockArgument sum : llvm::drop_begin(sums))
+      t.gradient = step.builder.create<AddOp>(t.gradient, sum);
+  }
   Value key = addKey(settings, step, trained, {});
   Scalars scalars = addScalars(step);
   Value norm = updateAll(step, settings, trained, scalars, key, scaling, more);
