@@ -206,10 +206,24 @@ int StepStages::earliestStage(Operation *op) const {
   return earliest;
 }
 
-/// Moves kernels that read gradients alone, each of which something later reads
-/// too, to the stage that reads their results: the gradient of a wide layer is
-/// then made when it is requested.
+/// Backward kernels that are made of arguments alone, as a weight that is
+/// gathered again and brought into another order.
+llvm::DenseSet<Operation *> StepStages::backwardOfArguments() const {
+  llvm::DenseSet<Operation *> found;
+  for (Operation *op : backwardOps)
+    if (llvm::all_of(storagesOf(op->getOperands()), [&](Value read) {
+          return isa<BlockArgument>(read) ||
+                 found.contains(read.getDefiningOp());
+        }))
+      found.insert(op);
+  return found;
+}
+
+/// Moves kernels that read arguments alone, or gradients alone each of which
+/// something later reads too, to the stage that reads their results: the
+/// gradient of a wide layer is then made when it is requested.
 void StepStages::delayBackward() {
+  llvm::DenseSet<Operation *> ofArguments = backwardOfArguments();
   for (Operation *op : llvm::reverse(backwardOps)) {
     int &stage = backwardStage[op];
     int latest = -1;
@@ -220,6 +234,7 @@ void StepStages::delayBackward() {
                           found == backwardStage.end() ? stage : found->second);
       });
     bool isLiveAnyway =
+        ofArguments.contains(op) ||
         llvm::all_of(storagesOf(op->getOperands()), [&](Value read) {
           if (unitOf.contains(read))
             return false;

@@ -65,6 +65,7 @@ private:
   void cut();
   void assignBackward();
   int earliestStage(mlir::Operation *op) const;
+  llvm::DenseSet<mlir::Operation *> backwardOfArguments() const;
   void delayBackward();
   StageValue::Kind gradientKind(mlir::Value root, int stage) const;
   void join(llvm::function_ref<bool(int)> ends);
