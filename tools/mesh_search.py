@@ -222,7 +222,10 @@ def compile_best(run: Run, text: str, packages: pathlib.Path) -> str:
     if status:
         lines = [line for line in texts[1].splitlines() if "warning" not in line] or [f"status {status}"]
         return f"{took}: FAILED: {lines[0]}"
-    kept = [line for line in texts[0].splitlines() if re.match(r"(peak memory|estimated step|throughput)", line)]
+    lines = texts[0].splitlines()
+    peaks = [line for line in lines if line.startswith("peak memory")]  # of each stage
+    kept = [max(peaks, key=lambda line: int(re.search(r"\((\d+) bytes", line)[1]))]
+    kept += [line for line in lines if re.match(r"(estimated step|throughput)", line)]
     return "\n".join([took, *(f"  {line}" for line in kept)])
 
 

@@ -1263,9 +1263,13 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
     - The wait moves down, past as many kernels as hide the collective, at the latest to right before the first reader.
     - The start moves up until enough kernels stand between, or to right after the kernel that computes its operand. So
       the parameters of a layer are gathered during the layer before.
+    - Collectives along the same axes run one after the other, and what is read first goes first. One that would be late
+      behind others begins as much earlier, and those right before it in the queue do, too: so a gather begins before a
+      sum of gradients that nothing reads soon.
 
     Early results take memory. At any time they hold at most twice the bytes of the largest collective's result: the one
-    that is read and the next. Nothing moves in a function whose arena would then exceed `budget` bytes.
+    that is read and the next. In a function whose arena would then exceed `budget` bytes one result is early at a time;
+    where that is too much as well, nothing moves.
 
     Times are estimates: of kernels by include/hone/Analysis/Cost/KernelCost.h, of collectives by the mesh's links. On a
     CPU the pass does nothing without `always`, because messages between its processes advance only while a rank waits.

@@ -1,8 +1,8 @@
 //===- OverlapCollectives.cpp - Collectives beside computation ------------===//
 //
-// On the final order of kernels: each collective begins as much earlier as it
-// takes, and is waited for as late. Along the same axes, what is needed first
-// goes first.
+// On the final order of kernels: each collective begins so early, and is waited
+// for so late, that kernels hide it. Those along the same axes share links and
+// run one after the other: what is needed first goes first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +27,12 @@ namespace {
 /// Moves the collectives of one function apart from what reads them.
 class Overlap {
 public:
+  /// With as many early results at a time as `together` of the largest have
+  /// bytes; one at least.
   Overlap(func::FuncOp func, const dist::Mesh &mesh,
-          const TargetDescription &target, int64_t maxSteps)
+          const TargetDescription &target, int64_t maxSteps, int together)
       : block(func.getBody().front()), mesh(mesh), target(target),
-        maxSteps(maxSteps) {}
+        together(together), maxSteps(maxSteps) {}
 
   void run();
   /// Collectives that were not moved as far as they could be, as the steps did
@@ -39,8 +41,22 @@ public:
   int64_t numAll() const { return all; }
 
 private:
-  void spread(FusedOp group, double needed);
-  void hoist(FusedOp group, Operation *reader, double needed);
+  /// A collective to move, and its place in the queue of its axes.
+  struct Transfer {
+    FusedOp group;
+    Attribute axes;
+    Operation *reader; ///< null: it stays where it stands
+    double seconds;
+    double needed; ///< seconds of kernels before the reader, from its begin
+    double begin = 0, end = 0; ///< in its queue, in seconds of kernels
+    bool isEarly = false;
+  };
+
+  void collect();
+  bool hoist(Transfer &transfer);
+  bool hoistLate();
+  double queueUp();
+  void waitLate(const Transfer &transfer);
   bool mayPass(FusedOp group, Operation *reader, Operation *before) const;
   void split(FusedOp group, Operation *wait);
   Operation *firstReader(Value value) const;
@@ -53,9 +69,11 @@ private:
   Block &block;
   const dist::Mesh &mesh;
   const TargetDescription &target;
-  /// Results that are made before they must, and what reads them.
-  SmallVector<std::pair<int64_t, Operation *>> early;
-  int64_t most = 0; ///< bytes of them at a time: twice those of the largest
+  SmallVector<Transfer> transfers; ///< in their order
+  /// Bytes of results that are there early while an op runs.
+  DenseMap<Operation *, int64_t> early;
+  DenseMap<Operation *, double> times; ///< when ops begin, but for waits
+  int64_t together, most = 0; ///< results, and bytes of them, at a time
   DenseMap<Operation *, double> seconds; ///< of kernels that were asked for
   int64_t steps = 0, maxSteps;           ///< ops looked at
   int64_t left = 0, all = 0;
@@ -125,25 +143,25 @@ bool Overlap::mayPass(FusedOp group, Operation *reader,
     if (needed && !reader->isBeforeInBlock(needed))
       return false;
   }
-  int64_t others = 0;
-  for (auto [bytes, until] : early)
-    if (before == until || before->isBeforeInBlock(until))
-      others += bytes;
+  int64_t others = early.lookup(before);
   return others == 0 || others + byteSize(group.getResult(0).getType()) <= most;
 }
 
-/// Moves `group` up, with the views that it reads, until `needed` seconds of
-/// kernels stand behind it, or it is where its operands are made.
-void Overlap::hoist(FusedOp group, Operation *reader, double needed) {
+/// Moves the collective up, with the views that it reads, until as many seconds
+/// of kernels as it needs stand behind it, or it is where its operands are
+/// made. Whether it moved.
+bool Overlap::hoist(Transfer &transfer) {
+  FusedOp group = transfer.group;
   Operation *maker = lastMaker(group), *place = group;
-  double covered = secondsBetween(group, reader, needed);
-  while (covered < needed) {
+  double covered = secondsBetween(group, transfer.reader, transfer.needed);
+  while (covered < transfer.needed) {
     Operation *before = place->getPrevNode();
-    if (!before || before == maker || !step(1 + early.size()) ||
-        !mayPass(group, reader, before))
+    if (!before || before == maker || !step() ||
+        !mayPass(group, transfer.reader, before))
       break;
     covered += secondsOf(*before);
     place = before;
+    early[place] += byteSize(group.getResult(0).getType());
   }
   // With the group go the views that it reads.
   SmallVector<Operation *> chain = {group};
@@ -156,10 +174,12 @@ void Overlap::hoist(FusedOp group, Operation *reader, double needed) {
   while (llvm::is_contained(chain, place) && place != group)
     place = place->getNextNode();
   if (place == group)
-    return;
+    return false;
+  if (!std::exchange(transfer.isEarly, true))
+    early[transfer.reader] += byteSize(group.getResult(0).getType());
   for (Operation *op : llvm::reverse(chain))
     op->moveBefore(place);
-  early.emplace_back(byteSize(group.getResult(0).getType()), reader);
+  return true;
 }
 
 /// The collective begins where it stands and is waited for before `wait`.
@@ -177,16 +197,15 @@ void Overlap::split(FusedOp group, Operation *wait) {
       ValueRange(builder.create<dist::WaitOp>(group.getLoc(), inside)));
 }
 
-/// Begins a collective early and waits for it late, where that hides some of
-/// its `needed` seconds.
-void Overlap::spread(FusedOp group, double needed) {
-  Operation *reader = firstReader(group.getResult(0));
-  if (!reader)
-    return;
-  hoist(group, reader, needed);
-  // As late as it must be, and no later: its operands live that long.
+/// Waits for a collective when kernels have hidden it and what is before it in
+/// its queue, at the latest before what reads it. No later: its operands live
+/// that long.
+void Overlap::waitLate(const Transfer &transfer) {
+  FusedOp group = transfer.group;
+  double needed = transfer.end - times[group];
   Operation *wait = group->getNextNode();
-  for (double covered = 0; wait != reader && covered < needed && step();
+  for (double covered = 0;
+       wait != transfer.reader && covered < needed && step();
        wait = wait->getNextNode())
     covered += secondsOf(*wait);
   // Views of the result come behind the wait.
@@ -198,22 +217,85 @@ void Overlap::spread(FusedOp group, double needed) {
     split(group, wait);
 }
 
-void Overlap::run() {
-  SmallVector<std::pair<FusedOp, double>> collectives;
+void Overlap::collect() {
   for (auto group : block.getOps<FusedOp>())
     if (Operation *op = collectiveIn(group); op && !dist::isAsync(op))
       if (auto transfer = dist::transferOf(op, mesh)) {
-        collectives.emplace_back(group, transfer->seconds);
-        most = std::max(most, 2 * byteSize(group.getResult(0).getType()));
+        transfers.push_back({group, op->getAttr("axes"),
+                             firstReader(group.getResult(0)), transfer->seconds,
+                             transfer->seconds});
+        most =
+            std::max(most, together * byteSize(group.getResult(0).getType()));
       }
-  all = left = collectives.size();
-  for (auto [group, needed] : collectives) {
+}
+
+/// Begin and end of each collective where all stand now: those along the same
+/// axes run one after the other. Returns by how much readers come too early.
+double Overlap::queueUp() {
+  double now = 0, late = 0;
+  for (Operation &op : block) {
+    times[&op] = now;
+    now += secondsOf(op);
+  }
+  llvm::sort(transfers, [](const Transfer &a, const Transfer &b) {
+    return a.group->isBeforeInBlock(b.group);
+  });
+  DenseMap<Attribute, double> free; // when the links are, by axes
+  for (Transfer &transfer : transfers) {
+    double &end = free[transfer.axes];
+    transfer.begin = std::max(end, times[transfer.group]);
+    end = transfer.end = transfer.begin + transfer.seconds;
+    if (transfer.reader)
+      late += std::max(end - times[transfer.reader], 0.0);
+  }
+  return late;
+}
+
+/// Moves up, in their order, what is there too late, and what is before it in
+/// a queue without a gap. Whether something moved.
+bool Overlap::hoistLate() {
+  struct Behind {
+    double begin, late;
+  };
+  DenseMap<Attribute, Behind> queues;
+  for (Transfer &transfer : llvm::reverse(transfers)) {
+    auto [behind, isLast] = queues.try_emplace(transfer.axes);
+    double late = 0;
+    if (transfer.reader)
+      late = std::max(transfer.end - times[transfer.reader], 0.0);
+    if (!isLast && behind->second.begin <= transfer.end)
+      late = std::max(late, behind->second.late);
+    behind->second = {transfer.begin, late};
+    transfer.needed += late;
+  }
+  bool moved = false;
+  for (Transfer &transfer : transfers)
+    if (transfer.reader && step())
+      moved |= hoist(transfer);
+  return moved;
+}
+
+void Overlap::run() {
+  collect();
+  all = left = transfers.size();
+  for (Transfer &transfer : transfers)
+    if (transfer.reader && step())
+      hoist(transfer);
+  // Until that gains no hundredth.
+  for (double late = queueUp(), before = 2 * late;
+       late > 0 && late < 0.99 * before && hoistLate(); late = queueUp())
+    before = late;
+  for (const Transfer &transfer : transfers) {
     if (!step())
       return;
-    spread(group, needed);
+    if (transfer.reader)
+      waitLate(transfer);
     left -= steps <= maxSteps;
   }
 }
+
+/// The result that is read, and the next.
+constexpr int mostTogether = 2;
 
 namespace {
 struct OverlapCollectives
@@ -231,6 +313,26 @@ struct OverlapCollectives
           << " collectives stay where they stand, or are moved less far";
   }
 
+  /// Tries fewer early results where many take more memory than `room`.
+  LogicalResult overlapWithin(func::FuncOp func, const dist::Mesh &mesh,
+                              const TargetDescription &target, StateMap &state,
+                              int64_t room) {
+    for (int together : {mostTogether, 1}) {
+      OwningOpRef<func::FuncOp> trial = func.clone();
+      Overlap overlap(*trial, mesh, target, maxSteps, together);
+      overlap.run();
+      FunctionPlanner planner(*trial, state, target);
+      if (failed(planner.plan()))
+        return failure();
+      if (planner.temporaryBytes() > room)
+        continue;
+      func.getBody().takeBody(trial->getBody());
+      explain(func, overlap);
+      break;
+    }
+    return success();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(checkBounds(module.getLoc(), maxSteps)))
@@ -246,7 +348,7 @@ struct OverlapCollectives
     SmallVector<func::FuncOp> funcs = programFunctions(module);
     if (budget == 0) {
       for (func::FuncOp func : funcs) {
-        Overlap overlap(func, *mesh, *target, maxSteps);
+        Overlap overlap(func, *mesh, *target, maxSteps, mostTogether);
         overlap.run();
         explain(func, overlap);
       }
@@ -257,18 +359,10 @@ struct OverlapCollectives
     for (func::FuncOp func : funcs)
       if (failed(collectState(func, state, persistent)))
         return signalPassFailure();
-    for (func::FuncOp func : funcs) {
-      OwningOpRef<func::FuncOp> trial = func.clone();
-      Overlap overlap(*trial, *mesh, *target, maxSteps);
-      overlap.run();
-      FunctionPlanner planner(*trial, state, *target);
-      if (failed(planner.plan()))
+    for (func::FuncOp func : funcs)
+      if (failed(overlapWithin(func, *mesh, *target, state,
+                               budget - persistent.arena)))
         return signalPassFailure();
-      if (persistent.arena + planner.temporaryBytes() > budget)
-        continue;
-      func.getBody().takeBody(trial->getBody());
-      explain(func, overlap);
-    }
   }
 };
 } // namespace
