@@ -422,6 +422,7 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
   checkpoints.policy = options.checkpoint;
   checkpoints.report = options.report;
   checkpoints.hostMemory = options.hostMemory;
+  checkpoints.overlap = options.overlap;
   checkpoints.moves = moves ? std::max<int64_t>(options.offloadLeast, 1) : 0;
   // Before recomputation, which then finds the arena without that state.
   if (options.offload != "off") {

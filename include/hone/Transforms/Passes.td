@@ -1198,6 +1198,9 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
     With `report`, a remark per stage lists what it keeps and recomputes, and the module gets `hone.memory_curve`: pairs
     of arena bytes and estimated seconds per step under other budgets. A remark for each bound that was met says what
     was not tried.
+
+    With `overlap`, a schedule leaves room for the results of collectives that begin early, twice the bytes of the
+    largest, if there is such a schedule and its recomputation takes less time than all collectives.
   }];
   let options = [
     Option<"budget", "budget", "int64_t", "0", "Largest size of the arena in bytes; 0: no bound">,
@@ -1206,6 +1209,8 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
     Option<"moves", "moves", "int64_t", "0",
            "Values of so many bytes or more may lie in the second arena; 0: none">,
     Option<"hostMemory", "host-memory", "int64_t", "0", "Bytes that the second arena may have; 0: any">,
+    Option<"overlap", "overlap", "std::string", "\"off\"",
+           "Whether collectives begin early (hone-overlap-collectives): off, auto (on a GPU) or on">,
     Option<"stageUnits", "stage-units", "int", "20",
            "Kernels of a stage that branch and bound decides, the largest first">,
     Option<"stageSteps", "stage-steps", "int", "1 << 15", "Choices that branch and bound tries per kind of stage">,

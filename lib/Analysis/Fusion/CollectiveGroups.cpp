@@ -25,3 +25,11 @@ FusedOp hone::waitFor(FusedOp begin) {
   auto reader = dyn_cast<FusedOp>(*begin->user_begin());
   return reader && endsCollective(reader) ? reader : FusedOp();
 }
+
+int64_t hone::largestCollectiveResult(func::FuncOp func) {
+  int64_t largest = 0;
+  for (auto group : func.getOps<FusedOp>())
+    if (collectiveIn(group))
+      largest = std::max(largest, byteSize(group.getResult(0).getType()));
+  return largest;
+}

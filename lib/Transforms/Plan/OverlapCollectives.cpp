@@ -32,7 +32,7 @@ public:
   Overlap(func::FuncOp func, const dist::Mesh &mesh,
           const TargetDescription &target, int64_t maxSteps, int together)
       : block(func.getBody().front()), mesh(mesh), target(target),
-        together(together), maxSteps(maxSteps) {}
+        most(together * largestCollectiveResult(func)), maxSteps(maxSteps) {}
 
   void run();
   /// Collectives that were not moved as far as they could be, as the steps did
@@ -72,8 +72,8 @@ private:
   SmallVector<Transfer> transfers; ///< in their order
   /// Bytes of results that are there early while an op runs.
   DenseMap<Operation *, int64_t> early;
-  DenseMap<Operation *, double> times; ///< when ops begin, but for waits
-  int64_t together, most = 0; ///< results, and bytes of them, at a time
+  DenseMap<Operation *, double> times;   ///< when ops begin, but for waits
+  int64_t most;                          ///< bytes of them at a time
   DenseMap<Operation *, double> seconds; ///< of kernels that were asked for
   int64_t steps = 0, maxSteps;           ///< ops looked at
   int64_t left = 0, all = 0;
@@ -224,8 +224,6 @@ void Overlap::collect() {
         transfers.push_back({group, op->getAttr("axes"),
                              firstReader(group.getResult(0)), transfer->seconds,
                              transfer->seconds});
-        most =
-            std::max(most, together * byteSize(group.getResult(0).getType()));
       }
 }
 
@@ -294,9 +292,6 @@ void Overlap::run() {
   }
 }
 
-/// The result that is read, and the next.
-constexpr int mostTogether = 2;
-
 namespace {
 struct OverlapCollectives
     : hone::impl::OverlapCollectivesBase<OverlapCollectives> {
@@ -317,7 +312,7 @@ struct OverlapCollectives
   LogicalResult overlapWithin(func::FuncOp func, const dist::Mesh &mesh,
                               const TargetDescription &target, StateMap &state,
                               int64_t room) {
-    for (int together : {mostTogether, 1}) {
+    for (int together : {mostEarlyResults, 1}) {
       OwningOpRef<func::FuncOp> trial = func.clone();
       Overlap overlap(*trial, mesh, target, maxSteps, together);
       overlap.run();
@@ -348,7 +343,7 @@ struct OverlapCollectives
     SmallVector<func::FuncOp> funcs = programFunctions(module);
     if (budget == 0) {
       for (func::FuncOp func : funcs) {
-        Overlap overlap(func, *mesh, *target, maxSteps, mostTogether);
+        Overlap overlap(func, *mesh, *target, maxSteps, mostEarlyResults);
         overlap.run();
         explain(func, overlap);
       }

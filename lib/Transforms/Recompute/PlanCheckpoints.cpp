@@ -9,9 +9,11 @@
 #include "ChunkBudget.h"
 
 #include "hone/Analysis/Cost/KernelCost.h"
+#include "hone/Analysis/Fusion/CollectiveGroups.h"
 #include "hone/Analysis/Recompute/ForwardPart.h"
 #include "hone/Analysis/Recompute/StageMerge.h"
 #include "hone/IR/SearchBound.h"
+#include "hone/Sharding/Model/Traffic.h"
 #include "hone/Support/ByteSize.h"
 #include "hone/Transforms/Passes.h"
 #include "hone/Transforms/Recompute/CheckpointPolicy.h"
@@ -42,6 +44,9 @@ struct Program {
   int64_t others = 0; ///< temporaries of functions without a backward part
   SmallVector<func::FuncOp> steps; ///< with one; several of chunks of a stage
   std::optional<pipeline::StageTurns> turns; ///< of a stage
+  /// What collectives take that begin early, and seconds that they take.
+  int64_t early = 0;
+  double collectives = 0;
 };
 
 struct PlanCheckpoints : hone::impl::PlanCheckpointsBase<PlanCheckpoints> {
@@ -51,6 +56,7 @@ struct PlanCheckpoints : hone::impl::PlanCheckpointsBase<PlanCheckpoints> {
 
 private:
   LogicalResult read(Program &program, const TargetDescription &target);
+  LogicalResult readCollectives(Program &program);
   LogicalResult choose(Program &program, const TargetDescription &target);
   LogicalResult chooseWithin(Program &program, StepChain &chain);
   LogicalResult chooseForChunks(Program &program,
@@ -98,6 +104,27 @@ LogicalResult PlanCheckpoints::read(Program &program,
     if (failed(planner.plan()))
       return failure();
     program.others = std::max(program.others, planner.temporaryBytes());
+  }
+  return success();
+}
+
+/// Of the functions whose checkpoints are chosen.
+LogicalResult PlanCheckpoints::readCollectives(Program &program) {
+  bool isHidden =
+      overlap == "on" || (overlap == "auto" &&
+                          getTarget(getOperation())->kind == TargetKind::CUDA);
+  if (!isHidden || getOperation().getOps<dist::MeshOp>().empty())
+    return success();
+  FailureOr<dist::Mesh> mesh = dist::Mesh::of(getOperation());
+  if (failed(mesh))
+    return failure();
+  for (func::FuncOp step : program.steps) {
+    program.early = std::max(program.early,
+                             mostEarlyResults * largestCollectiveResult(step));
+    for (auto group : step.getOps<FusedOp>())
+      if (Operation *op = collectiveIn(group))
+        if (auto transfer = dist::transferOf(op, *mesh))
+          program.collectives += transfer->seconds;
   }
   return success();
 }
@@ -217,20 +244,36 @@ bool PlanCheckpoints::hasHostRoom(const Program &program, StepChain &chain,
          program.host + chain.latestHostBytes() <= hostMemory;
 }
 
+/// Whether there is a schedule that leaves room for what collectives take that
+/// begin early. Where everything could be kept without that room, it must cost
+/// less time than they can hide.
+static bool pays(const Program &program, StepChain &chain, int64_t limit,
+                 const std::optional<MeasuredSchedule> &found) {
+  if (!found || chain.keptBytes() > limit)
+    return bool(found);
+  double more = found->schedule.seconds - keepAll(chain.get()).seconds;
+  return more < program.collectives;
+}
+
 LogicalResult PlanCheckpoints::chooseWithin(Program &program,
                                             StepChain &chain) {
   int64_t limit = budget ? budget - program.persistent
                          : std::numeric_limits<int64_t>::max();
-  bool fits = chain.keptBytes() <= limit;
+  int64_t room = limit - program.early;
+  bool fits = chain.keptBytes() <= room;
   if (fits && !report)
     return success(); // everything can be kept
-  ScheduleSearch search(chain, std::max<int64_t>(limit, 0), bounds);
+  ScheduleSearch search(chain, std::max<int64_t>(room, 0), bounds);
   std::optional<MeasuredSchedule> found;
   if (!fits) {
     auto searched = search.run();
     if (failed(searched))
       return failure();
     found = *searched;
+    if (program.early > 0 && !pays(program, chain, limit, found)) {
+      program.early = 0; // no room for them
+      return chooseWithin(program, chain);
+    }
     if (found && !hasHostRoom(program, chain, found->schedule)) {
       TargetDescription target = *getTarget(getOperation());
       StepChain resident(chain.getFunction(), target, program.state, nullptr,
@@ -281,9 +324,13 @@ PlanCheckpoints::chooseForChunks(Program &program,
   int64_t limit = budget ? budget - program.persistent
                          : std::numeric_limits<int64_t>::max();
   if (policy == "auto") {
-    FailureOr<bool> fits = chunks.fit(limit);
+    FailureOr<bool> fits = chunks.fit(limit - program.early);
     if (failed(fits))
       return failure();
+    if (!*fits && program.early > 0) {
+      program.early = 0; // no room for collectives that begin early
+      return chooseForChunks(program, chains);
+    }
   } else if (policy != "none") {
     for (auto [index, chain] : llvm::enumerate(chains))
       if (failed(chunks.set(index, scheduleOf(policy, *chain))))
@@ -359,7 +406,8 @@ void PlanCheckpoints::runOnOperation() {
     return;
   FailureOr<TargetDescription> target = getTarget(getOperation());
   Program program;
-  if (failed(target) || failed(read(program, *target)))
+  if (failed(target) || failed(read(program, *target)) ||
+      failed(readCollectives(program)))
     return signalPassFailure();
   if (budget)
     getOperation()->setAttr(attr::memoryBudget,

@@ -18,6 +18,13 @@ bool endsCollective(FusedOp group);
 /// null where it is done at once.
 FusedOp waitFor(FusedOp begin);
 
+/// Results of collectives that are there early at a time: the one that is read
+/// and the next.
+constexpr int mostEarlyResults = 2;
+
+/// Bytes of the largest result of a collective in `func`; 0 without one.
+int64_t largestCollectiveResult(mlir::func::FuncOp func);
+
 } // namespace hone
 
 #endif // HONE_ANALYSIS_FUSION_COLLECTIVEGROUPS_H
