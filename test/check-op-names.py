@@ -86,6 +86,7 @@ REASONS = {
     "lib/Transforms/Plan/OverlapCollectives.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/OverlapTurns.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/PlanMemory.cpp": "concatenations are written in place",
+    "lib/Transforms/Plan/StreamWeights.cpp": "after fusion kernels are groups",
     "lib/Transforms/Plan/VerifyPlan.cpp": "a wait is the only op that ends a collective",
     "lib/Transforms/Precision/ElementTypes.cpp": "a group has no types of its own",
     "lib/Transforms/Precision/MixedPrecision.cpp": "the pattern of casts: constants are rounded, slices narrowed",

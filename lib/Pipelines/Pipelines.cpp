@@ -432,12 +432,16 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
     offload.budget = options.memoryBudget;
     offload.hostMemory = options.hostMemory;
     offload.moves = checkpoints.moves;
+    offload.least = std::max<int64_t>(options.offloadLeast, 1);
     offload.report = options.report;
     manager.addPass(createOffloadState(offload));
   }
   // On groups: a value is recomputed by the kernel that made it, bit for bit.
   manager.addPass(createPlanCheckpoints(checkpoints));
   manager.addNestedPass<func::FuncOp>(createApplyCheckpoints());
+  // Visits of a layer are known when kernels run in their order.
+  if (options.offload == "auto" || options.offload == "weights")
+    manager.addNestedPass<func::FuncOp>(createStreamWeights());
   buildBorder(Phase::Checkpoint, manager);
 }
 

@@ -63,6 +63,13 @@ static void writeMemory(OStream &out, const Report &report) {
       out.attribute("up", copies.up);
       out.attribute("down", copies.down);
       out.attribute("exposed_seconds", copies.exposed);
+      out.attributeArray("functions", [&] {
+        for (const auto &[name, seconds] : report.summary.waits)
+          out.object([&, &name = name, seconds = seconds] {
+            out.attribute("name", name);
+            out.attribute("exposed_seconds", seconds);
+          });
+      });
     });
   }
   if (std::optional<int64_t> room = report.machine.arenaRoom())

@@ -362,8 +362,10 @@ Summary hone::report::summarize(plan::ProgramOp program, int64_t microBatches,
   llvm::DenseMap<mlir::Value, size_t> begun;
   for (auto function : program.getBody().getOps<plan::FunctionOp>()) {
     passes.visit(function);
-    summary.copies.add(timeCopies(function, target),
-                       summary.timesPerStep(function.getSymName()));
+    CopyCost copies = timeCopies(function, target);
+    summary.copies.add(copies, summary.timesPerStep(function.getSymName()));
+    if (copies.up + copies.down > 0)
+      summary.waits.emplace_back(function.getSymName(), copies.exposed);
   }
   for (MemoryPoint point : timeline.points()) {
     Launch launch =

@@ -186,7 +186,7 @@ COMPILED = ("hone-plan-memory", "hone-verify-plan", "hone-lower-to-kernels", "ho
 # What an attribute says to later phases alone: test/Transforms/Fuse/plan-attention.
 MARKING = ("hone-plan-attention",)
 # Whole training steps, that are run: test/e2e/offload.test.
-OFFLOADING = ("hone-offload-state",)
+OFFLOADING = ("hone-offload-state", "hone-stream-weights")
 # Device code: test/Target/GPU and test/unit/Target, where the emulator runs it.
 EMULATED = ("hone-approximate-device-math", "hone-lower-device-code", "hone-verify-device-code")
 # Whose results several ranks run: sharded.py.

@@ -40,6 +40,7 @@ CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Gr
 BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
 RANKS_MEET = ("honert-tests",)
 OFFLOAD, STAGED = ("e2e/offload.test",), "lib/Transforms/Plan/StagedParts.cpp"
+STREAMED, STREAM = ("Transforms/Plan/plan/streamed-weights.mlir",), "lib/Transforms/Plan/StreamWeights.cpp"
 UPDATES, GATHERED = "lib/Transforms/Plan/UpdateParts.cpp", "lib/Transforms/Fuse/GatheredCodes.cpp"
 FILE_ARENA = "runtime/lib/exec/cpu/FileArena.cpp"
 HOST_ARENA, OFFLOAD_GPU = "runtime/lib/exec/cuda/core/HostArena.cpp", ("e2e/emulated-offload.test",)
@@ -606,10 +607,28 @@ BUGS = [
         "return wait.token % 2 ? done.at(wait.token).holdBack(device.stream()) : Status();", OFFLOAD_GPU),
     Bug("offload-gpu-piece-twice", HOST_ARENA, "memory + host, near, bytes", "memory + copy.hostOffset, near, bytes",
         ("honert-cuda-tests",)),
-    Bug("moves-ranges-coincide", MOVED, "move.hostOffset = offset;", "move.hostOffset = offset * 0;",
+    Bug("moves-ranges-coincide", MOVED, "move->hostOffset = offset;", "move->hostOffset = offset * 0;",
         ("e2e/offload-activations.test",)),
     Bug("moves-memory-reused-early", "lib/Transforms/Plan/FunctionPlanner.cpp", "lastRead[move.value()] = move.downEnd;",
         "lastRead[move.value()] = position[move.value().getDefiningOp()];", ("Transforms/Plan/plan/moved-value.mlir",)),
+    # Weights that lie there and are read layer by layer.
+    Bug("weights-not-awaited", MOVED, "for (size_t move : found->second.reloads)\n    emitWaitForMove",
+        "for (size_t move : found->second.reloads)\n    if (!moves[move].isState() || move % 2)\n      emitWaitForMove", STREAMED),
+    Bug("weights-freed-before-the-last-reader", "lib/Transforms/Plan/FunctionPlanner.cpp",
+        "storages[places[move.reload->getResult(0)].storage].first = move.upBegin;",
+        "storages[places[move.reload->getResult(0)].storage].first = move.upBegin,\n"
+        "        storages[places[move.reload->getResult(0)].storage].last = position[move.reload] + 1;", STREAMED),
+    Bug("weights-copied-with-their-reader", MOVED, "move->upBegin = std::clamp(at, move->downEnd, deadline);",
+        "move->upBegin = move->isState() ? deadline : std::clamp(at, move->downEnd, deadline);", STREAMED),
+    Bug("weights-of-all-layers-ahead", MOVED, "earliest = isNewVisit ? visit : visitBefore;", "earliest = 0;", STREAMED),
+    Bug("weights-visit-of-two-layers", STREAM, "if (readings[next].layer != readings[first].layer)", "if (readings[next].layer > 1)",
+        ("Transforms/Plan/stream-weights",)),
+    Bug("weights-view-of-an-older-visit", STREAM, "views[{original, reload}] = made;", "views[{original, reload}] = made;\n  original.replaceAllUsesWith(made);",
+        ("Transforms/Plan/stream-weights",)),
+    Bug("weights-new-copy-not-copied-down", STAGED, "for (const MadeState &state : made.lookup(op))\n    emitCopyDown",
+        "for (const MadeState &state : made.lookup(op))\n    if (partOfMade.lookup(op) > 0)\n      emitCopyDown", ("Transforms/Plan/offload-state",)),
+    Bug("weights-table-streamed", "lib/Transforms/Plan/LayersOfWeights.cpp", "return isa<IndexedOpInterface>(user);",
+        "return !user;", ("Transforms/Plan/offload-state",)),
     Bug("moves-copy-up-late", MOVED, "next = std::min(begins[deadline], next) -", "next = std::min(begins[deadline], next) - 0 *",
         ("Transforms/Plan/plan/moved-value.mlir",)),
     Bug("moves-read-before-reload", "lib/Transforms/Recompute/ApplyCheckpoints.cpp", "latest[root] = reload.getResult(0);",

@@ -105,6 +105,8 @@ struct Summary {
   std::vector<StageMessages> messages;
   std::vector<TriedPlan> tried; ///< where it does not fit, and others were
   hone::CopyCost copies;        ///< of a step, between the two arenas
+  /// What one run of each function that has copies waits for them, in seconds.
+  std::vector<std::pair<std::string, double>> waits;
   int64_t tokens = 0;    ///< of all ranks in a step; 0: the model reads none
   double modelFlops = 0; ///< of all ranks in a step, nothing counted twice
 

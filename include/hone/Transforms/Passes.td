@@ -1370,7 +1370,7 @@ def OverlapTurns : Pass<"hone-overlap-turns", "::mlir::ModuleOp"> {
 }
 
 def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {
-  let summary = "Places optimizer state and master weights in the second arena";
+  let summary = "Places optimizer state and weights in the second arena";
   let description = [{
     The pass marks state that one kernel of one function reads and replaces, the update, as `plan.host`, and cuts updates
     of many tensors into parts (docs/rationale/offload.md). While one part runs, the state of the next one is copied to
@@ -1382,8 +1382,12 @@ def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {
     |---|---|
     | `off` | none |
     | `state` | all |
+    | `weights` | all, and weights of at least `least` bytes |
     | `activations` | none: hone-plan-checkpoints moves other values |
-    | `auto` | as many, in this order, as make the step fastest within `budget` |
+    | `auto` | as many, in this order, as make the step fastest within `budget`; where that is no plan, weights too |
+
+    Weights are working copies, or parameters without one, that kernels alone read, none as a table whose rows it picks.
+    They get `plan.layer`, too: the number of the stage of the step that reads them first (hone-stream-weights).
 
     The price of a step is the seconds of all launches, recomputed ones too, and those that they wait for copies.
 
@@ -1392,14 +1396,40 @@ def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {
     second arena holds.
   }];
   let options = [
-    Option<"what", "what", "std::string", "\"off\"", "auto, state, activations or off">,
+    Option<"what", "what", "std::string", "\"off\"", "auto, state, weights, activations or off">,
     Option<"chunk", "chunk", "int64_t", "268435456", "Bytes of state that a part of an update has copied">,
     Option<"budget", "budget", "int64_t", "0", "With auto: bytes that the arena may have">,
     Option<"hostMemory", "host-memory", "int64_t", "0", "Bytes that the second arena may have; 0: any">,
     Option<"moves", "moves", "int64_t", "0", "With auto: the same of hone-plan-checkpoints">,
+    Option<"least", "least", "int64_t", "1", "Bytes that a weight has at least">,
     Option<"report", "report", "bool", "false", "Emit a remark on what is placed there">
   ];
   let dependentDialects = ["::hone::plan::PlanDialect"];
+}
+
+def StreamWeights : Pass<"hone-stream-weights", "::mlir::func::FuncOp"> {
+  let summary = "Reads weights of the second arena by reloads, layer by layer";
+  let description = [{
+    The pass makes kernels read a weight with `plan.layer` as the result of a group with `hone.reload`, which computes
+    nothing: hone-plan-memory copies the weight up ahead of it, and gives it memory up to the last reader. There is one
+    for each visit of a layer, before the first kernel that reads the weight. A visit ends where a kernel reads a weight
+    of another layer. So a layer's forward kernels are one visit, and its backward kernels another, with what they
+    recompute. A kernel that writes the weight's new value over it reads it as before.
+
+    ```mlir
+    func.func @accumulate(%w: tensor<64x64xbf16> {plan.host, plan.layer = 0 : i64}, %v: ... {plan.layer = 1 : i64}) {
+      %a = hone.fused contraction (%x, %w) ...
+      %b = hone.fused contraction (%a, %v) ...
+      %c = hone.fused contraction (%g, %w) ...
+    // becomes
+      %w0 = hone.fused data_movement (%w) attributes {hone.reload} ...
+      %a = hone.fused contraction (%x, %w0) ...
+      %v0 = hone.fused data_movement (%v) attributes {hone.reload} ...
+      %b = hone.fused contraction (%a, %v0) ...
+      %w1 = hone.fused data_movement (%w) attributes {hone.reload} ...
+      %c = hone.fused contraction (%g, %w1) ...
+    ```
+  }];
 }
 
 def PlanMemory : Pass<"hone-plan-memory", "::mlir::ModuleOp"> {

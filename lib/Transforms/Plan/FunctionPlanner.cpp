@@ -464,7 +464,8 @@ void FunctionPlanner::placeArguments() {
 DenseMap<Value, int64_t> FunctionPlanner::lastReaders() {
   DenseMap<Value, int64_t> lastRead;
   for (const MovedValue &move : moves)
-    lastRead[move.value()] = move.downEnd;
+    if (!move.isState())
+      lastRead[move.value()] = move.downEnd;
   for (Operation &op : llvm::reverse(block)) {
     if (isReload(&op))
       continue;

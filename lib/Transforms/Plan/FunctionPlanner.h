@@ -107,14 +107,19 @@ private:
   mlir::LogicalResult planStages();
   mlir::FailureOr<FusedOp> firstReader(mlir::BlockArgument argument,
                                        mlir::Value successor);
+  mlir::LogicalResult findMade();
   void findStageLives();
   mlir::Operation *firstCopyUp() const;
   void emitCopies(mlir::OpBuilder &builder, size_t part, plan::Direction to);
   void emitWait(mlir::OpBuilder &builder, size_t part, plan::Direction to);
+  struct MadeState;
+  void emitCopyDown(mlir::OpBuilder &builder, const MadeState &state,
+                    size_t part);
   mlir::LogicalResult planMoves(const PackingLimits &limits);
-  llvm::SmallVector<double> beginsOfOps() const;
-  void timeCopiesDown(llvm::ArrayRef<double> begins);
-  void timeCopiesUp(llvm::ArrayRef<double> begins);
+  void timeOps();
+  void packMoves(const PackingLimits &limits);
+  void timeCopiesDown();
+  void timeCopiesUp();
   int64_t tokenOfMove(size_t move, plan::Direction to) const;
   void emitMove(mlir::OpBuilder &builder, size_t index, plan::Direction to);
   void emitWaitForMove(mlir::OpBuilder &builder, size_t index,
@@ -172,34 +177,52 @@ private:
   /// the storage that saves them before.
   llvm::MapVector<mlir::Value, int> saved;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int>> scratch;
+  /// State of the second arena that a function writes and does not read, as
+  /// the working copy of a weight that it updates.
+  struct MadeState {
+    mlir::Value result;
+    mlir::BlockArgument argument;
+  };
   /// A kernel and what it is the first to read of the second arena.
   struct StagedPart {
     FusedOp group;
     llvm::SmallVector<mlir::BlockArgument> arguments;
     /// Written over them; null: kernels only read the argument.
     llvm::SmallVector<mlir::Value> results;
+    /// What the kernel makes besides, and others do before the next part.
+    llvm::SmallVector<MadeState> made;
 
     bool copiesDown() const {
-      return llvm::any_of(results, [](mlir::Value result) { return !!result; });
+      return !made.empty() ||
+             llvm::any_of(results, [](mlir::Value result) { return !!result; });
     }
   };
   llvm::SmallVector<StagedPart> parts;              ///< in order
   llvm::DenseMap<mlir::Operation *, size_t> partOf; ///< of their groups
+  /// By the kernels that make it.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<MadeState>> made;
+  /// Of these kernels, the part that theirs is.
+  llvm::DenseMap<mlir::Operation *, size_t> partOfMade;
   mlir::Operation *copiesBegin = nullptr; ///< before it, those of the first
-  /// A value that lies in the second arena up to a reload.
+  /// A value that lies in the second arena up to a reload, or state that lies
+  /// there before and after the function.
   struct MovedValue {
     FusedOp reload;
     // Positions before which the copy down ends and the one up begins.
     int64_t downEnd = 0, upBegin = 0;
-    int64_t hostOffset = 0; ///< behind the state
+    int64_t hostOffset = 0; ///< of the second arena; of a value behind state
+    double downDone = 0;    ///< seconds at which its copy down ends
 
     mlir::Value value() const { return FusedOp(reload).getInputs().front(); }
+    bool isState() const { return mlir::isa<mlir::BlockArgument>(value()); }
   };
   /// Numbers of moved values by what happens at a position.
   struct MovesAt {
     llvm::SmallVector<size_t, 1> made, downEnds, upBegins, reloads;
   };
-  llvm::SmallVector<MovedValue> moves;      ///< in the order of their makers
+  llvm::SmallVector<MovedValue> moves; ///< state, then by their makers
+  /// Seconds at which the op of each position begins and ends.
+  llvm::SmallVector<double> begins, ends;
   llvm::DenseSet<mlir::Value> moved;        ///< their values
   llvm::DenseMap<int64_t, MovesAt> movesOf; ///< by position
   int64_t hostBytes = 0, hostBase = 0;

@@ -1,15 +1,17 @@
 //===- MovedValues.cpp - Values that lie in the second arena --------------===//
 //
 // A value with a reload is copied down behind its maker and copied up in time
-// for the reload. It has memory up to the end of the copy down, the reload's
-// result from the begin of the copy up. When these are, the seconds of kernels
-// and copies say: each direction copies in order, down as soon as a value is
-// there, up as late as the queue meets every reload.
+// for the reload; state is copied up alone, for as many reloads as it has. It
+// has memory up to the end of the copy down, the reload's result from the begin
+// of the copy up. When these are, the seconds of kernels and copies say: each
+// direction copies in order, down as soon as a value is there, up as late as
+// the queue meets every reload.
 //
 //===----------------------------------------------------------------------===//
 
 #include "MovedValues.h"
 #include "FunctionPlanner.h"
+#include "StreamedWeights.h"
 
 #include "hone/Analysis/Cost/HostLink.h"
 #include "hone/Analysis/Cost/KernelCost.h"
@@ -47,34 +49,58 @@ bool hone::mayMove(Value value) {
 // When copies run
 //===----------------------------------------------------------------------===//
 
-/// Seconds at which the op of each position begins, and at which all end.
-SmallVector<double> FunctionPlanner::beginsOfOps() const {
-  SmallVector<double> begins;
-  double now = 0;
+/// Finds when ops run if copies up begin as early as they may: of a value once
+/// it is away, of a weight with the visit before its own. A reload waits for
+/// its copy, which waits for those of reloads before it.
+void FunctionPlanner::timeOps() {
+  HostLink link = hostLinkOf(target);
+  DenseMap<Operation *, MovedValue *> moveOf;
+  for (MovedValue &move : moves)
+    moveOf[move.reload] = &move;
+  double now = 0, up = 0, down = 0;
+  double visit = 0, visitBefore = 0; // begin of the latest two
+  Attribute layer;                   // of the latest
   for (Operation &op : block) {
+    if (MovedValue *move = moveOf.lookup(&op)) {
+      double earliest = move->downDone;
+      bool isNewVisit = false;
+      if (auto argument = dyn_cast<BlockArgument>(move->value())) {
+        Attribute own = stateOf(argument).attributes.get(layerAttr);
+        isNewVisit = own != layer;
+        layer = own;
+        earliest = isNewVisit ? visit : visitBefore;
+      }
+      up = std::max(up, earliest) +
+           secondsUp(link, byteSize(move->value().getType()));
+      now = std::max(now, up);
+      if (isNewVisit)
+        visitBefore = std::exchange(visit, now);
+    }
     begins.push_back(now);
     if (auto group = dyn_cast<FusedOp>(op); group && !isReload(group))
       now += kernelSeconds(group, target);
+    ends.push_back(now);
+    if (auto found = movesOf.find(position[&op]); found != movesOf.end())
+      for (size_t index : found->second.made)
+        moves[index].downDone = down =
+            std::max(now, down) +
+            secondsDown(link, byteSize(moves[index].value().getType()));
   }
-  return begins;
 }
 
-/// Copies down, in the order in which the values are made.
-void FunctionPlanner::timeCopiesDown(ArrayRef<double> begins) {
-  HostLink link = hostLinkOf(target);
-  double free = 0;
+/// Where copies down end.
+void FunctionPlanner::timeCopiesDown() {
   for (MovedValue &move : moves) {
+    if (move.isState())
+      continue;
     int64_t made = position[move.value().getDefiningOp()];
-    free = std::max(begins[made + 1], free) +
-           secondsDown(link, byteSize(move.value().getType()));
-    int64_t at =
-        std::lower_bound(begins.begin(), begins.end(), free) - begins.begin();
+    int64_t at = llvm::lower_bound(begins, move.downDone) - begins.begin();
     move.downEnd = std::clamp(at, made + 1, position[move.reload]);
   }
 }
 
-/// Copies up, from the last reload to the first.
-void FunctionPlanner::timeCopiesUp(ArrayRef<double> begins) {
+/// Where copies up begin, from the last reload to the first.
+void FunctionPlanner::timeCopiesUp() {
   HostLink link = hostLinkOf(target);
   SmallVector<MovedValue *> order;
   for (MovedValue &move : moves)
@@ -87,9 +113,10 @@ void FunctionPlanner::timeCopiesUp(ArrayRef<double> begins) {
     int64_t deadline = position[move->reload];
     next = std::min(begins[deadline], next) -
            secondsUp(link, byteSize(move->value().getType()));
-    int64_t behind =
-        std::upper_bound(begins.begin(), begins.end(), next) - begins.begin();
-    move->upBegin = std::clamp(behind - 1, move->downEnd, deadline);
+    // The op that runs or waits just before: the link is never idle between two
+    // copies that are as late as can be.
+    int64_t at = llvm::upper_bound(ends, next - link.latency) - ends.begin();
+    move->upBegin = std::clamp(at, move->downEnd, deadline);
   }
 }
 
@@ -98,27 +125,34 @@ LogicalResult FunctionPlanner::planMoves(const PackingLimits &limits) {
   for (auto group : block.getOps<FusedOp>())
     if (isReload(group)) {
       Value value = group.getInputs().front();
-      if (!value.getDefiningOp<FusedOp>() || !moved.insert(value).second)
-        return group.emitOpError("reloads what no group makes, or what another "
-                                 "reload does");
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (argument
+              ? !stateOf(argument).isOnHost()
+              : !value.getDefiningOp<FusedOp>() || !moved.insert(value).second)
+        return group.emitOpError("reloads what no group makes, what another "
+                                 "reload does, or state of the arena");
       moves.push_back({group});
     }
   if (moves.empty())
     return success();
+  auto order = [&](const MovedValue &move) {
+    return move.isState()
+               ? std::make_pair(int64_t(-1), position[move.reload])
+               : std::make_pair(position[move.value().getDefiningOp()],
+                                position[move.reload]);
+  };
   llvm::sort(moves, [&](const MovedValue &a, const MovedValue &b) {
-    return position[a.value().getDefiningOp()] <
-           position[b.value().getDefiningOp()];
+    return order(a) < order(b);
   });
-  SmallVector<double> begins = beginsOfOps();
-  timeCopiesDown(begins);
-  timeCopiesUp(begins);
-  SmallVector<BufferRequest> requests;
+  for (auto [index, move] : llvm::enumerate(moves))
+    if (!move.isState())
+      movesOf[position[move.value().getDefiningOp()]].made.push_back(index);
+  timeOps();
+  timeCopiesDown();
+  timeCopiesUp();
   for (auto [index, move] : llvm::enumerate(moves)) {
-    requests.push_back({byteSize(move.value().getType()),
-                        position[move.value().getDefiningOp()],
-                        position[move.reload]});
-    movesOf[position[move.value().getDefiningOp()]].made.push_back(index);
-    movesOf[move.downEnd].downEnds.push_back(index);
+    if (!move.isState())
+      movesOf[move.downEnd].downEnds.push_back(index);
     movesOf[move.upBegin].upBegins.push_back(index);
     movesOf[position[move.reload]].reloads.push_back(index);
   }
@@ -127,11 +161,27 @@ LogicalResult FunctionPlanner::planMoves(const PackingLimits &limits) {
     llvm::sort(there.upBegins, [&](size_t a, size_t b) {
       return position[moves[a].reload] < position[moves[b].reload];
     });
-  Packing host = packBuffers(requests, plan::alignment, limits);
-  for (auto [move, offset] : llvm::zip_equal(moves, host.offsets))
-    move.hostOffset = offset;
-  hostBytes = host.bytes;
+  packMoves(limits);
   return success();
+}
+
+/// Where values lie in the second arena, behind state.
+void FunctionPlanner::packMoves(const PackingLimits &limits) {
+  SmallVector<BufferRequest> requests;
+  SmallVector<MovedValue *> values;
+  for (MovedValue &move : moves)
+    if (move.isState()) {
+      move.hostOffset = stateOf(cast<BlockArgument>(move.value())).offset;
+    } else {
+      values.push_back(&move);
+      requests.push_back({byteSize(move.value().getType()),
+                          position[move.value().getDefiningOp()],
+                          position[move.reload]});
+    }
+  Packing host = packBuffers(requests, plan::alignment, limits);
+  for (auto [move, offset] : llvm::zip_equal(values, host.offsets))
+    move->hostOffset = offset;
+  hostBytes = host.bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +199,8 @@ void FunctionPlanner::emitMove(OpBuilder &builder, size_t index,
       to == plan::Direction::up ? move.reload->getResult(0) : move.value();
   builder.create<plan::CopyOp>(
       move.reload.getLoc(), to, bufferFor(builder, copied),
-      hostBase + move.hostOffset, tokenOfMove(index, to));
+      (move.isState() ? 0 : hostBase) + move.hostOffset,
+      tokenOfMove(index, to));
 }
 
 void FunctionPlanner::emitWaitForMove(OpBuilder &builder, size_t index,

@@ -1,7 +1,8 @@
 //===- MovedValues.h - Values that lie in the second arena ------*- C++ -*-===//
 //
 // A reload is a group that computes nothing: its result is its operand. From
-// its maker to the reload the value lies in the second arena (FunctionPlanner).
+// its maker to the reload the value lies in the second arena (FunctionPlanner),
+// or always, where it is a weight (StreamedWeights.h).
 //
 //===----------------------------------------------------------------------===//
 

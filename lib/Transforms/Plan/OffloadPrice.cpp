@@ -46,6 +46,7 @@ std::optional<double> hone::priceOfStep(ModuleOp trial,
   OpPassManager manager(ModuleOp::getOperationName());
   manager.addPass(createPlanCheckpoints(options));
   manager.addNestedPass<func::FuncOp>(createApplyCheckpoints());
+  manager.addNestedPass<func::FuncOp>(createStreamWeights());
   manager.addPass(createSplitTurns());
   PlanMemoryOptions plan;
   plan.maxNodes = 0; // offsets do not change the price

@@ -2,11 +2,14 @@
 //
 // State that only the update reads is needed once per step. The pass marks it
 // and cuts the update into parts; hone-plan-memory makes copies of that.
+// Weights are needed twice per micro-batch, layer by layer (LayersOfWeights.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
+#include "LayersOfWeights.h"
 #include "OffloadPrice.h"
+#include "StreamedWeights.h"
 #include "UpdateParts.h"
 
 #include "hone/IR/CodeNames.h"
@@ -48,6 +51,12 @@ private:
   std::optional<double> price(ArrayRef<Candidate> away,
                               const TargetDescription &target);
   LogicalResult apply(ArrayRef<Candidate> away, ModuleOp module);
+  LogicalResult addWeights(ArrayRef<Candidate> candidates);
+  void nothingMoves();
+  int64_t bytesOf(ArrayRef<Candidate> away) const;
+  void explain(ArrayRef<Candidate> away, size_t all);
+
+  SmallVector<LayerWeight> streamed; ///< weights that go, in all trials too
 };
 } // namespace
 
@@ -101,6 +110,14 @@ static bool isForCodes(BlockArgument argument) {
                       [](Operation *user) { return isa<FusedOp>(user); });
 }
 
+/// Whether an update reads `argument` alone.
+static bool isForUpdate(BlockArgument argument) {
+  if (!argument.hasOneUse())
+    return false;
+  auto group = dyn_cast<FusedOp>(*argument.user_begin());
+  return group && group.getFamily() == KernelFamily::multiTensor;
+}
+
 /// State that may lie in the second arena: moments first, then parameters that
 /// have a working copy, as functions have them.
 static SmallVector<Candidate> findCandidates(ModuleOp module) {
@@ -144,16 +161,25 @@ static int64_t defaultChunk(ArrayRef<Candidate> candidates) {
   return std::clamp<int64_t>(bytes / 16, 1, int64_t(256) << 20);
 }
 
-/// Marks `away` in all functions, and cuts their kernels into parts.
+/// Marks `away` and the weights in all functions, and cuts the kernels of the
+/// former into parts.
 LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
   llvm::DenseSet<StateKey> keys;
   for (const Candidate &one : away)
     keys.insert(one.key);
+  markWeights(module, streamed);
+  // Of the weights, those that the update reads alone are parts of it, too.
+  llvm::DenseSet<StateKey> weights;
+  for (const LayerWeight &weight : streamed)
+    weights.insert(weight.key);
   llvm::DenseSet<Value> values;
   llvm::SmallSetVector<FusedOp, 16> groups;
   for (func::FuncOp func : programFunctions(module))
     for (BlockArgument argument : func.getArguments()) {
-      if (!keys.contains(keyOf(func, argument.getArgNumber())))
+      StateKey key = keyOf(func, argument.getArgNumber());
+      if (weights.contains(key) && isForUpdate(argument))
+        values.insert(argument);
+      if (!keys.contains(key))
         continue;
       func.setArgAttr(argument.getArgNumber(), plan::hostAttr,
                       UnitAttr::get(&getContext()));
@@ -183,6 +209,7 @@ FailureOr<bool> OffloadState::fits(ArrayRef<Candidate> away) {
     if (failed(collectState(func, state, bytes)))
       return failure();
   for (func::FuncOp func : funcs) {
+    streamWeights(func);
     FunctionPlanner planner(func, state, *target);
     if (failed(planner.plan()))
       return failure();
@@ -258,12 +285,38 @@ FailureOr<size_t> OffloadState::fastest(ArrayRef<Candidate> candidates,
     tryCount(std::min(most, middle + step));
   }
   size_t count = best();
-  return prices[count] == none ? most : count;
+  if (prices[count] != none)
+    return count;
+  if (what != "auto" || !streamed.empty() || failed(addWeights(candidates)))
+    return most;
+  return fastest(candidates, most);
+}
+
+/// Without a plan within the budget, has all weights away, too.
+LogicalResult OffloadState::addWeights(ArrayRef<Candidate> candidates) {
+  FailureOr<TargetDescription> target = getTarget(getOperation());
+  if (failed(target) || isDivided(getOperation()) ||
+      getOperation()->hasAttr(dist::stageAttr))
+    return failure();
+  streamed = findWeights(getOperation(), least, *target);
+  if (hostMemory != 0 && bytesOf(candidates) > hostMemory)
+    streamed.clear();
+  return success(!streamed.empty());
+}
+
+/// Bytes of the second arena.
+int64_t OffloadState::bytesOf(ArrayRef<Candidate> away) const {
+  int64_t bytes = 0;
+  for (const Candidate &one : away)
+    bytes += llvm::alignTo(one.bytes, plan::alignment);
+  for (const LayerWeight &weight : streamed)
+    bytes += llvm::alignTo(weight.bytes, plan::alignment);
+  return bytes;
 }
 
 /// The first candidates of which so many go to the second arena.
 FailureOr<size_t> OffloadState::howMany(ArrayRef<Candidate> candidates) {
-  if (what == "state")
+  if (what == "state" || what == "weights")
     return candidates.size();
   size_t most = 0;
   for (int64_t bytes = 0; most != candidates.size(); ++most) {
@@ -283,13 +336,19 @@ LogicalResult OffloadState::check() {
   auto error = [&] {
     return getOperation().emitError() << "option 'offload' ";
   };
-  if (what != "state" && what != "auto" && what != "activations")
+  if (!llvm::is_contained({"state", "weights", "auto", "activations"}, what))
     return error() << "is '" << what
-                   << "', expected auto, state, activations or off";
+                   << "', expected auto, state, weights, activations or off";
   if (chunk < 0)
     return error() << "moves " << int64_t(chunk)
                    << " bytes at a time (offload-chunk), expected at least 1";
-  if (what != "state" && budget == 0)
+  if (what == "weights" && getOperation()->hasAttr(dist::stageAttr))
+    return error() << "is 'weights', which stages of a pipeline divide, "
+                      "expected auto, state or off";
+  if (what == "weights" && isDivided(getOperation()))
+    return error() << "is 'weights', which only a program without a mesh can "
+                      "have away, expected auto, state or off";
+  if ((what == "auto" || what == "activations") && budget == 0)
     return error() << "is '" << what
                    << "', which moves what a budget needs, expected "
                       "memory-budget=SIZE or offload=state";
@@ -299,6 +358,31 @@ LogicalResult OffloadState::check() {
   return success();
 }
 
+void OffloadState::nothingMoves() {
+  InFlightDiagnostic error = getOperation().emitError("option 'offload': ");
+  if (what == "weights")
+    error << "no weight of at least " << int64_t(least)
+          << " bytes (offload-least) is read by kernels alone, expected such a "
+             "weight, or offload=state";
+  else
+    error << "no state is read by the update alone, expected an optimizer with "
+             "moments, or offload=off";
+  signalPassFailure();
+}
+
+void OffloadState::explain(ArrayRef<Candidate> away, size_t all) {
+  if (!away.empty())
+    emitRemark(getOperation().getLoc())
+        << "the second arena holds " << away.size() << " of " << all
+        << " tensors of state that the update alone reads, "
+        << formatBytes(bytesOf(away) - bytesOf({}));
+  if (!streamed.empty())
+    emitRemark(getOperation().getLoc())
+        << "the second arena holds " << streamed.size()
+        << " weights that kernels read layer by layer, "
+        << formatBytes(bytesOf({}));
+}
+
 void OffloadState::runOnOperation() {
   if (what == "off")
     return;
@@ -306,25 +390,24 @@ void OffloadState::runOnOperation() {
     return signalPassFailure();
   if (what == "activations")
     return;
-  SmallVector<Candidate> candidates = findCandidates(getOperation());
-  if (candidates.empty()) {
-    if (what == "auto")
-      return;
-    getOperation().emitError("option 'offload': no state is read by the update "
-                             "alone, expected an optimizer with moments, or "
-                             "offload=off");
+  FailureOr<TargetDescription> target = getTarget(getOperation());
+  if (failed(target))
     return signalPassFailure();
-  }
+  SmallVector<Candidate> candidates = findCandidates(getOperation());
+  if (what == "weights")
+    streamed = findWeights(getOperation(), least, *target);
+  bool isNothing = what == "weights" ? streamed.empty() : candidates.empty();
+  if (isNothing && what == "auto")
+    return;
+  if (isNothing)
+    return nothingMoves();
   if (chunk == 0)
     chunk = defaultChunk(candidates);
   FailureOr<size_t> count = howMany(candidates);
   if (failed(count))
     return signalPassFailure();
   ArrayRef<Candidate> away = ArrayRef(candidates).take_front(*count);
-  int64_t bytes = 0;
-  for (const Candidate &one : away)
-    bytes += llvm::alignTo(one.bytes, plan::alignment);
-  if (hostMemory != 0 && bytes > hostMemory) {
+  if (int64_t bytes = bytesOf(away); hostMemory != 0 && bytes > hostMemory) {
     getOperation().emitError()
         << "the second arena needs " << formatBytes(bytes) << " (" << bytes
         << " bytes), expected at most host-memory of "
@@ -333,10 +416,6 @@ void OffloadState::runOnOperation() {
   }
   if (failed(apply(away, getOperation())))
     return signalPassFailure();
-  if (report && !away.empty())
-    emitRemark(getOperation().getLoc())
-        << "the second arena holds " << away.size() << " of "
-        << candidates.size()
-        << " tensors of state that the update alone reads, "
-        << formatBytes(bytes);
+  if (report)
+    explain(away, candidates.size());
 }

@@ -3,12 +3,15 @@
 // A kernel that is the first to read an argument of the second arena is a part.
 // While a part runs, the state of the next one is copied up and that of the one
 // before is copied down: three parts have memory at a time. State that kernels
-// only read is not copied down, and has memory up to its last reader. The lives
-// of the storages say so, and the packer needs to know nothing else.
+// only read is not copied down, and has memory up to its last reader. State
+// that kernels only write is copied down with the part that the kernel is or
+// follows. The lives of the storages say so, and the packer needs to know
+// nothing else.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
+#include "MovedValues.h"
 
 #include "hone/Analysis/Cost/HostLink.h"
 #include "hone/Analysis/Cost/KernelCost.h"
@@ -22,8 +25,12 @@ FailureOr<FusedOp> FunctionPlanner::firstReader(BlockArgument argument,
                                                 Value successor) {
   FusedOp first;
   bool areKernels = true;
+  int64_t readers = 0;
   for (Operation *user : argument.getUsers()) {
     auto group = dyn_cast<FusedOp>(user);
+    if (group && isReload(group))
+      continue;
+    ++readers;
     areKernels &= bool(group);
     if (group && (!first || group->isBeforeInBlock(first)))
       first = group;
@@ -36,8 +43,8 @@ FailureOr<FusedOp> FunctionPlanner::firstReader(BlockArgument argument,
         return donor && donor.getInt() == index;
       });
   bool isWritten =
-      successor && successor.getDefiningOp() == first && argument.hasOneUse();
-  if (areKernels && isReplaced == isWritten)
+      successor && successor.getDefiningOp() == first && readers == 1;
+  if (areKernels && (isReplaced == isWritten || readers == 0))
     return first;
   return func.emitError()
          << "argument " << index << " ('" << argString(func, index, attr::fqn)
@@ -59,17 +66,51 @@ LogicalResult FunctionPlanner::planStages() {
         firstReader(argument, successors.lookup(argument));
     if (failed(group))
       return failure();
-    arguments[*group].push_back(argument);
+    if (*group)
+      arguments[*group].push_back(argument);
   }
-  for (auto group : block.getOps<FusedOp>())
-    if (auto found = arguments.find(group); found != arguments.end()) {
+  if (failed(findMade()))
+    return failure();
+  for (auto group : block.getOps<FusedOp>()) {
+    auto found = arguments.find(group);
+    auto makes = made.find(group);
+    if (found != arguments.end() || (makes != made.end() && parts.empty())) {
       partOf[group] = parts.size();
-      parts.push_back({group, found->second, {}});
-      for (BlockArgument argument : found->second)
+      parts.push_back({group, arguments.lookup(group), {}, {}});
+      for (BlockArgument argument : parts.back().arguments)
         parts.back().results.push_back(successors.lookup(argument));
     }
+    if (makes != made.end()) {
+      partOfMade[group] = parts.size() - 1;
+      llvm::append_range(parts.back().made, makes->second);
+    }
+  }
   if (!parts.empty())
     copiesBegin = firstCopyUp();
+  return success();
+}
+
+/// Finds the state of the second arena that kernels write and do not read.
+LogicalResult FunctionPlanner::findMade() {
+  for (OpOperand &operand : block.getTerminator()->getOpOperands()) {
+    auto donor = func.getResultAttrOfType<IntegerAttr>(
+        operand.getOperandNumber(), attr::donates);
+    if (!donor)
+      continue;
+    BlockArgument argument = block.getArgument(donor.getInt());
+    Value result = operand.get();
+    bool isRead = llvm::any_of(argument.getUsers(),
+                               [](Operation *user) { return !isReload(user); });
+    if (!stateOf(argument).isOnHost() || isRead)
+      continue;
+    if (takesOver.lookup(result) != argument || !result.hasOneUse())
+      return func.emitError()
+             << "argument " << donor.getInt() << " ('"
+             << argString(func, donor.getInt(), attr::fqn)
+             << "') lies in the second arena, expected one kernel that makes "
+                "its new value, which no other reads";
+    made[result.getDefiningOp()].push_back({result, argument});
+  }
   return success();
 }
 
@@ -102,6 +143,15 @@ void FunctionPlanner::findStageLives() {
                             : parts[index - 1].group.getOperation()];
     int64_t downEnd =
         index + 2 < parts.size() ? position[parts[index + 2].group] - 1 : end;
+    for (const MadeState &state : part.made) {
+      Storage &storage = storages[places[state.argument].storage];
+      storage.first = position[state.result.getDefiningOp()];
+      storage.last = downEnd;
+      for (auto &[value, argument] : takesOver) // what it is made from in place
+        if (argument == state.argument)
+          storage.first =
+              std::min(storage.first, position[value.getDefiningOp()]);
+    }
     for (auto [argument, result] : llvm::zip(part.arguments, part.results)) {
       Storage &storage = storages[places[argument].storage];
       storage.first = first;
@@ -133,9 +183,19 @@ void FunctionPlanner::emitCopies(OpBuilder &builder, size_t part,
   }
 }
 
+void FunctionPlanner::emitCopyDown(OpBuilder &builder, const MadeState &state,
+                                   size_t part) {
+  builder.create<plan::CopyOp>(state.result.getLoc(), plan::Direction::down,
+                               bufferFor(builder, state.result),
+                               stateOf(state.argument).offset,
+                               tokenOf(part, plan::Direction::down));
+}
+
 void FunctionPlanner::emitWait(OpBuilder &builder, size_t part,
                                plan::Direction to) {
-  if (to == plan::Direction::up || parts[part].copiesDown())
+  const StagedPart &staged = parts[part];
+  if (to == plan::Direction::up ? !staged.arguments.empty()
+                                : staged.copiesDown())
     builder.create<plan::WaitOp>(parts[part].group.getLoc(), tokenOf(part, to));
 }
 
@@ -164,4 +224,6 @@ void FunctionPlanner::emitAfter(OpBuilder &builder, Operation *op) {
   emitMovesAfter(builder, op);
   if (auto found = partOf.find(op); found != partOf.end())
     emitCopies(builder, found->second, plan::Direction::down);
+  for (const MadeState &state : made.lookup(op))
+    emitCopyDown(builder, state, partOfMade.lookup(op));
 }

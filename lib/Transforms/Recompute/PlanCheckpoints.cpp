@@ -8,6 +8,8 @@
 
 #include "ChunkBudget.h"
 
+#include "Transforms/Plan/StreamedWeights.h"
+
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Fusion/CollectiveGroups.h"
 #include "hone/Analysis/Recompute/ForwardPart.h"
@@ -100,7 +102,8 @@ LogicalResult PlanCheckpoints::read(Program &program,
   for (func::FuncOp func : funcs) {
     if (llvm::is_contained(program.steps, func))
       continue;
-    FunctionPlanner planner(func, program.state, target);
+    OwningOpRef<func::FuncOp> copy;
+    FunctionPlanner planner(withReloads(func, copy), program.state, target);
     if (failed(planner.plan()))
       return failure();
     program.others = std::max(program.others, planner.temporaryBytes());

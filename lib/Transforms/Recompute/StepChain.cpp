@@ -5,6 +5,7 @@
 #include "Transforms/Plan/MovedValues.h"
 #include "Transforms/Plan/OverlapTurns.h"
 #include "Transforms/Plan/SplitTurns.h"
+#include "Transforms/Plan/StreamedWeights.h"
 
 #include "hone/Analysis/Pipeline/StageActions.h"
 
@@ -104,7 +105,8 @@ SmallVector<func::FuncOp> StepChain::split(func::FuncOp whole) {
 std::optional<StepChain::Planned> StepChain::plan(func::FuncOp whole,
                                                   PackingLimits limits) {
   if (!turns) {
-    FunctionPlanner planner(whole, state, target);
+    OwningOpRef<func::FuncOp> copy;
+    FunctionPlanner planner(withReloads(whole, copy), state, target);
     if (failed(planner.plan(limits)))
       return std::nullopt;
     hostBytes = planner.temporaryHostBytes();

@@ -529,7 +529,7 @@ void honert_argument_host(honert_program *program) {
   Argument *argument = latestArgument(program, "honert_argument_host");
   if (!argument)
     return;
-  if (!argument->isState())
+  if (!argument->isState() && argument->kind != Kind::workingCopy)
     return blame(program, format("argument '%s' of kind %s lies in the second "
                                  "arena, expected state",
                                  argument->fqn.c_str(), name(argument->kind)));

@@ -7,12 +7,12 @@
 // RUN: hone-opt %s --hone-fuse-groups --hone-offload-state="what=off" | FileCheck %s --check-prefix=OFF
 // RUN: hone-opt %s --hone-fuse-groups --hone-offload-state="what=auto budget=3008 chunk=300" --hone-plan-memory | FileCheck %s --check-prefix=AUTO
 // RUN: hone-opt %s --hone-fuse-groups --hone-offload-state="what=auto budget=3264" | FileCheck %s --check-prefix=OFF
-// RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=weights" 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=values" 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=auto" 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=state chunk=-1" 2>&1 | FileCheck %s --check-prefix=CHUNK
 // RUN: not hone-opt %s --hone-fuse-groups --hone-offload-state="what=state host-memory=700" 2>&1 | FileCheck %s --check-prefix=HOST
 
-// WORD: option 'offload' is 'weights', expected auto, state, activations or off
+// WORD: option 'offload' is 'values', expected auto, state, weights, activations or off
 // BUDGET: option 'offload' is 'auto', which moves what a budget needs, expected memory-budget=SIZE or offload=state
 // CHUNK: option 'offload' moves -1 bytes at a time (offload-chunk), expected at least 1
 // HOST: the second arena needs {{.*}} (1024 bytes), expected at most host-memory of {{.*}}700
