@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plans of Llama-8B within a GPU's memory: what `honec --dry-run` says of whole steps. Nothing is run.
 
-  .venv/bin/python tools/offload-plans.py [--package FOLDER] [-o docs/benchmarks/offload-plans.md]
+  .venv/bin/python tools/offload-plans.py [--packages FOLDER] [-o docs/benchmarks/offload-plans.md]
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import gpu_cases
 import gpu_check
@@ -22,27 +23,52 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("python_frontend", "python_fro
 MICRO_BATCHES = 16
 LLAMA_8B = {"vocab": 128256, "heads": 32, "key_heads": 8, "theta": 5e5, "context": 8192, "layers": 32, "width": 4096,
             "hidden": 14336}  # fmt: skip
-# What the arena may take: the memory of the GPU without 2 GiB for context and libraries.
-ROOMS = {"H200": "137GiB", "H100 of 80 GB": "77GiB"}
-WAYS = {"recomputed": [], "`activations`": ["--offload=activations"], "`auto`": ["--offload=auto"],
-        "`auto`, 8-bit moments": ["--offload=auto", "--moments=8bit"]}  # fmt: skip
 
-HEAD = f"""# Plans of Llama-8B beyond the GPU's memory
 
-What is fastest where a step does not fit? Llama-8B with AdamW in fp32, {MICRO_BATCHES} micro-batches of 1 x 8192 tokens,
-bf16 with a low stream, fused attention. The table holds what `honec --dry-run` says for an H200's rates and its link of
-45 GB/s each way. No figure is measured. `tools/offload-plans.py` makes the page; [offload](../rationale/offload.md)
-explains the options.
+@dataclass(frozen=True)
+class Table:
+    """Plans for one sort of GPU. `rooms`: what the arena may take, the memory without 2 GiB for context and libraries."""
 
-| arena at most | what does not fit is | arena | second arena | ms per step | |
-|---|---|---|---|---|---|
+    target: tuple[str, ...]
+    sequence: int
+    common: tuple[str, ...]
+    rooms: dict[str, str]
+    ways: dict[str, tuple[str, ...]]
+    text: str
+
+
+WAYS = {"recomputed": (), "`activations`": ("--offload=activations",), "`auto`": ("--offload=auto",),
+        "`auto`, 8-bit moments": ("--offload=auto", "--moments=8bit")}  # fmt: skip
+WEIGHTS = {"recomputed": ("--precision=bf16-sr",), "`state`": ("--precision=bf16-sr", "--offload=state"),
+           "`weights`": ("--precision=bf16-sr", "--offload=weights"),
+           "`weights`, fp8": ("--precision=fp8", "--moments=bf16", "--offload=weights")}  # fmt: skip
+TABLES = (
+    Table(("--target=cuda", "--arch=sm_90"), 8192, ("--precision=bf16",), {"H200": "137GiB", "H100 of 80 GB": "77GiB"}, WAYS,
+          f"""Llama-8B with AdamW in fp32, {MICRO_BATCHES} micro-batches of 1 x 8192 tokens, bf16 with a low stream, fused
+attention. The table holds what `honec --dry-run` says for an H200's rates and its link of 45 GB/s each way."""),
+    Table(("--device=RTX 4090",), 4096, ("--gradients=bf16",), {"RTX 4090": "22GiB"}, WEIGHTS,
+          f"""## On a card of 24 GB
+
+The same model with {MICRO_BATCHES} micro-batches of 1 x 4096 tokens, gradients in bf16, and weights in `bf16-sr` (moments, too)
+or in fp8, for an RTX 4090's rates and a link of 22.5 GB/s each way. With `weights` each layer's weights are copied up
+twice per micro-batch."""),
+)  # fmt: skip
+
+HEAD = """# Plans of Llama-8B beyond the GPU's memory
+
+What is fastest where a step does not fit? No figure is measured. `tools/offload-plans.py` makes the page;
+[offload](../rationale/offload.md) explains the options.
+
+"""
+COLUMNS = """| arena at most | what does not fit is | arena | second arena | ms per step | tokens/s | |
+|---|---|---|---|---|---|---|
 """
 
 
-def plan(package: pathlib.Path, options: list[str]) -> dict[str, str] | None:
+def plan(table: Table, package: pathlib.Path, options: tuple[str, ...]) -> dict[str, str] | None:
     """What the dry run says; none where no plan fits."""
-    command = [HONEC, package, "--target=cuda", "--arch=sm_90", "--attention=fused", "--stream=low", "--precision=bf16",
-               f"--micro-batches={MICRO_BATCHES}", "--dry-run", *options]  # fmt: skip
+    command = [HONEC, package, *table.target, "--attention=fused", "--stream=low",
+               f"--micro-batches={MICRO_BATCHES}", "--dry-run", *table.common, *options]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         print(done.stderr.strip(), file=sys.stderr)
@@ -53,29 +79,38 @@ def plan(package: pathlib.Path, options: list[str]) -> dict[str, str] | None:
     return {key: match[1] if match else "" for key, match in found.items()}
 
 
+def row(table: Table, room: str, way: str, found: dict[str, str] | None, free: float) -> str:
+    if not found:
+        return f"| {room} | {way} | no plan | | | | |"
+    ms = float(found["ms"])
+    tokens, more = MICRO_BATCHES * table.sequence / ms * 1e3, f"{ms / free - 1:+.1%}" if ms != free else ""
+    return f"| {room} | {way} | {found['arena']} | {found['host']} | {ms:,.0f} | {tokens:,.0f} | {more} |"
+
+
+def write(table: Table, package: pathlib.Path) -> str:
+    if not package.exists():
+        case = gpu_cases.Case("llama", LLAMA_8B, 1, table.sequence, "bf16", "rate")
+        gpu_check.export(case, package)
+    first = next(iter(table.ways.values()))
+    free = plan(table, package, first)
+    assert free, "without a bound there is a plan"
+    rows = [row(table, "any", "kept", free, float(free["ms"]))]
+    for device, room in table.rooms.items():
+        for way, options in table.ways.items():
+            found = plan(table, package, (f"--memory-budget={room}", *options))
+            rows.append(row(table, f"{room} ({device})", way, found, float(free["ms"])))
+            print(rows[-1], flush=True)
+    return f"{table.text}\n\n{COLUMNS}" + "\n".join(rows) + "\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--package", type=pathlib.Path, default=ROOT / "build" / "llama-8b.hone")
+    parser.add_argument("--packages", type=pathlib.Path, default=ROOT / "build", metavar="FOLDER")
     parser.add_argument("-o", dest="page", type=pathlib.Path)
     arguments = parser.parse_args()
-    if not arguments.package.exists():
-        case = gpu_cases.Case("llama", LLAMA_8B, 1, 8192, "bf16", "rate")
-        gpu_check.export(case, arguments.package)
-    free = plan(arguments.package, [])
-    assert free, "without a bound there is a plan"
-    rows = [f"| any | kept | {free['arena']} | | {float(free['ms']):,.0f} | |"]
-    for device, room in ROOMS.items():
-        for name, options in WAYS.items():
-            found = plan(arguments.package, [f"--memory-budget={room}", *options])
-            if not found:
-                rows.append(f"| {room} ({device}) | {name} | no plan | | | |")
-                continue
-            more = float(found["ms"]) / float(free["ms"]) - 1
-            rows.append(f"| {room} ({device}) | {name} | {found['arena']} | {found['host']} | "
-                        f"{float(found['ms']):,.0f} | {more:+.1%} |")  # fmt: skip
-            print(rows[-1], flush=True)
+    parts = [write(table, arguments.packages / f"llama-8b-{table.sequence}.hone") for table in TABLES]
     if arguments.page:
-        arguments.page.write_text(HEAD + "\n".join(rows) + "\n")
+        arguments.page.write_text(HEAD + "\n".join(parts))
     return 0
 
 

@@ -77,6 +77,7 @@ void FunctionPlanner::timeOps() {
         visitBefore = std::exchange(visit, now);
     }
     begins.push_back(now);
+    waits.push_back(moveOf.contains(&op));
     if (auto group = dyn_cast<FusedOp>(op); group && !isReload(group))
       now += kernelSeconds(group, target);
     ends.push_back(now);
@@ -113,9 +114,11 @@ void FunctionPlanner::timeCopiesUp() {
     int64_t deadline = position[move->reload];
     next = std::min(begins[deadline], next) -
            secondsUp(link, byteSize(move->value().getType()));
-    // The op that runs or waits just before: the link is never idle between two
-    // copies that are as late as can be.
-    int64_t at = llvm::upper_bound(ends, next - link.latency) - ends.begin();
+    // The op that runs or waits then. Copies follow each other without a gap:
+    // the next one begins before the wait for the one before.
+    int64_t at = llvm::upper_bound(ends, next) - ends.begin();
+    while (at > 0 && waits[at - 1] && ends[at - 1] > next - link.latency)
+      --at;
     move->upBegin = std::clamp(at, move->downEnd, deadline);
   }
 }

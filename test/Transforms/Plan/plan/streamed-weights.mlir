@@ -4,7 +4,7 @@
 // RUN: hone-opt %s --hone-stream-weights --hone-plan-memory --hone-verify-plan | FileCheck %s
 
 // Layer d is read twice in one visit. No more than two weights have memory, and where another is on its way, three.
-// CHECK: plan.program @program arena 113246208 host 16777216
+// CHECK: plan.program @program arena 181141504 host 16777216
 // CHECK-LABEL: plan.function @accumulate
 // CHECK: plan.copy up %[[A:.+]] at 0 token 0
 // CHECK: plan.copy up %[[B:.+]] at 4194304 token 2
@@ -48,6 +48,21 @@
 // CHECK: plan.launch contraction ins(%{{.+}}, %[[C]] :
 // CHECK: plan.wait 6
 // CHECK: plan.launch contraction ins(%{{.+}}, %[[D]] :
+
+// However long a kernel takes, no more than the next layer is copied up beside it.
+// CHECK-LABEL: plan.function @generate
+// CHECK: plan.copy up %[[A:.+]] at 0 token 0
+// CHECK-NEXT: plan.wait 0
+// CHECK: plan.copy up %[[B:.+]] at 4194304 token 2
+// CHECK-NOT: plan.copy
+// CHECK: plan.launch contraction ins(%{{.+}}, %[[A]] :
+// CHECK: plan.copy up %[[C:.+]] at 8388608 token 4
+// CHECK-NEXT: plan.wait 2
+// CHECK: plan.launch contraction ins(%{{.+}}, %[[B]] :
+// CHECK: plan.copy up %{{.+}} at 12582912 token 6
+// CHECK-NEXT: plan.wait 4
+// CHECK: plan.launch contraction ins(%{{.+}}, %[[C]] :
+// CHECK: plan.wait 6
 module attributes {hone.target = "cuda sm_90"} {
   func.func @accumulate(%x: tensor<1024x1024xf32> {hone.kind = "input", hone.fqn = "x1024"},
     %a: tensor<1024x1024xf32> {hone.kind = "param", hone.fqn = "a", plan.host, plan.layer = 0 : i64},
@@ -112,5 +127,29 @@ module attributes {hone.target = "cuda sm_90"} {
       hone.yield %r : tensor<8192x1024xf32>
     }
     return %3 : tensor<8192x1024xf32>
+  }
+  func.func @generate(%x: tensor<16384x1024xf32> {hone.kind = "input", hone.fqn = "long"}, %y: tensor<64x1024xf32> {hone.kind = "input", hone.fqn = "short"},
+    %a: tensor<1024x1024xf32> {hone.kind = "param", hone.fqn = "a", plan.host, plan.layer = 0 : i64},
+    %b: tensor<1024x1024xf32> {hone.kind = "param", hone.fqn = "b", plan.host, plan.layer = 1 : i64},
+    %c: tensor<1024x1024xf32> {hone.kind = "param", hone.fqn = "c", plan.host, plan.layer = 2 : i64},
+    %d: tensor<1024x1024xf32> {hone.kind = "param", hone.fqn = "d", plan.host, plan.layer = 3 : i64})
+      -> (tensor<16384x1024xf32> {hone.kind = "loss", hone.fqn = "u"}, tensor<64x1024xf32> {hone.kind = "logits", hone.fqn = "v"}) {
+    %0 = hone.fused contraction (%p = %x : tensor<16384x1024xf32>, %q = %a : tensor<1024x1024xf32>) -> tensor<16384x1024xf32> {
+      %r = hone.dot_general %p, %q batch [] x [] contract [1] x [0] : tensor<16384x1024xf32>, tensor<1024x1024xf32> -> tensor<16384x1024xf32>
+      hone.yield %r : tensor<16384x1024xf32>
+    }
+    %1 = hone.fused contraction (%p = %y : tensor<64x1024xf32>, %q = %b : tensor<1024x1024xf32>) -> tensor<64x1024xf32> {
+      %r = hone.dot_general %p, %q batch [] x [] contract [1] x [0] : tensor<64x1024xf32>, tensor<1024x1024xf32> -> tensor<64x1024xf32>
+      hone.yield %r : tensor<64x1024xf32>
+    }
+    %2 = hone.fused contraction (%p = %1 : tensor<64x1024xf32>, %q = %c : tensor<1024x1024xf32>) -> tensor<64x1024xf32> {
+      %r = hone.dot_general %p, %q batch [] x [] contract [1] x [0] : tensor<64x1024xf32>, tensor<1024x1024xf32> -> tensor<64x1024xf32>
+      hone.yield %r : tensor<64x1024xf32>
+    }
+    %3 = hone.fused contraction (%p = %2 : tensor<64x1024xf32>, %q = %d : tensor<1024x1024xf32>) -> tensor<64x1024xf32> {
+      %r = hone.dot_general %p, %q batch [] x [] contract [1] x [0] : tensor<64x1024xf32>, tensor<1024x1024xf32> -> tensor<64x1024xf32>
+      hone.yield %r : tensor<64x1024xf32>
+    }
+    return %0, %3 : tensor<16384x1024xf32>, tensor<64x1024xf32>
   }
 }
