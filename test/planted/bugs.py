@@ -617,7 +617,7 @@ BUGS = [
     Bug("weights-freed-before-the-last-reader", "lib/Transforms/Plan/FunctionPlanner.cpp",
         "storages[places[move.reload->getResult(0)].storage].first = move.upBegin;",
         "storages[places[move.reload->getResult(0)].storage].first = move.upBegin,\n"
-        "        storages[places[move.reload->getResult(0)].storage].last = position[move.reload] + 1;", STREAMED),
+        "        storages[places[move.reload->getResult(0)].storage].last = position[move.reload];", ("Transforms/Plan/stream-weights",)),
     Bug("weights-copied-with-their-reader", MOVED, "move->upBegin = std::clamp(at, move->downEnd, deadline);",
         "move->upBegin = move->isState() ? deadline : std::clamp(at, move->downEnd, deadline);", STREAMED),
     Bug("weights-of-all-layers-ahead", MOVED, "earliest = isNewVisit ? visit : visitBefore;", "earliest = 0;", STREAMED),

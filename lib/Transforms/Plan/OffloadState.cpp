@@ -47,16 +47,18 @@ private:
   FailureOr<size_t> howMany(ArrayRef<Candidate> candidates);
   FailureOr<size_t> enough(ArrayRef<Candidate> candidates);
   FailureOr<size_t> fastest(ArrayRef<Candidate> candidates, size_t most);
-  FailureOr<bool> fits(ArrayRef<Candidate> away);
+  FailureOr<bool> fits(ArrayRef<Candidate> away, bool isOfUpdate = false);
   std::optional<double> price(ArrayRef<Candidate> away,
                               const TargetDescription &target);
   LogicalResult apply(ArrayRef<Candidate> away, ModuleOp module);
   LogicalResult addWeights(ArrayRef<Candidate> candidates);
+  LogicalResult tighten(ArrayRef<Candidate> away);
   void nothingMoves();
   int64_t bytesOf(ArrayRef<Candidate> away) const;
   void explain(ArrayRef<Candidate> away, size_t all);
 
   SmallVector<LayerWeight> streamed; ///< weights that go, in all trials too
+  bool isTight = false;              ///< the update, in all trials too
 };
 } // namespace
 
@@ -191,13 +193,13 @@ LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
   for (FusedOp group : groups)
     divideUpdate(group, values, chunk);
   for (func::FuncOp func : programFunctions(module))
-    orderUpdates(func, values);
+    orderUpdates(func, values, isTight);
   return success();
 }
 
 /// Whether the arena of the program is within the budget with `away` in the
-/// second one.
-FailureOr<bool> OffloadState::fits(ArrayRef<Candidate> away) {
+/// second one; or that of the functions in which nothing can be recomputed.
+FailureOr<bool> OffloadState::fits(ArrayRef<Candidate> away, bool isOfUpdate) {
   OwningOpRef<ModuleOp> trial = getOperation().clone();
   FailureOr<TargetDescription> target = getTarget(*trial);
   if (failed(target) || failed(apply(away, *trial)))
@@ -209,6 +211,8 @@ FailureOr<bool> OffloadState::fits(ArrayRef<Candidate> away) {
     if (failed(collectState(func, state, bytes)))
       return failure();
   for (func::FuncOp func : funcs) {
+    if (isOfUpdate && !ForwardPart(func).empty())
+      continue;
     streamWeights(func);
     FunctionPlanner planner(func, state, *target);
     if (failed(planner.plan()))
@@ -301,7 +305,16 @@ LogicalResult OffloadState::addWeights(ArrayRef<Candidate> candidates) {
   streamed = findWeights(getOperation(), least, *target);
   if (hostMemory != 0 && bytesOf(candidates) > hostMemory)
     streamed.clear();
-  return success(!streamed.empty());
+  return success(!streamed.empty() && succeeded(tighten(candidates)));
+}
+
+/// With weights away the arena may be less than what the update takes.
+LogicalResult OffloadState::tighten(ArrayRef<Candidate> away) {
+  if (budget == 0)
+    return success();
+  FailureOr<bool> fitting = fits(away, /*isOfUpdate=*/true);
+  isTight = succeeded(fitting) && !*fitting;
+  return fitting;
 }
 
 /// Bytes of the second arena.
@@ -404,7 +417,7 @@ void OffloadState::runOnOperation() {
   if (chunk == 0)
     chunk = defaultChunk(candidates);
   FailureOr<size_t> count = howMany(candidates);
-  if (failed(count))
+  if (failed(count) || (what == "weights" && failed(tighten(candidates))))
     return signalPassFailure();
   ArrayRef<Candidate> away = ArrayRef(candidates).take_front(*count);
   if (int64_t bytes = bytesOf(away); hostMemory != 0 && bytes > hostMemory) {

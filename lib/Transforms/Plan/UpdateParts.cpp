@@ -75,10 +75,24 @@ static int64_t bytesAway(Operation *op, const llvm::DenseSet<Value> &away) {
   return bytes;
 }
 
+/// Orders parts, of which the largest comes first. Three have memory at a time:
+/// between two large ones come two small ones.
+static void spread(SmallVectorImpl<std::pair<FusedOp, int64_t>> &parts) {
+  SmallVector<std::pair<FusedOp, int64_t>> order;
+  size_t large = 0, small = parts.size();
+  while (large != small) {
+    order.push_back(parts[large++]);
+    for (int count = 0; count != 2 && large != small; ++count)
+      order.push_back(parts[--small]);
+  }
+  parts.assign(order.begin(), order.end());
+}
+
 /// Puts updates that are kernels of their own, as of weights with codes, into
 /// the order in which divideUpdate() puts those of one kernel: the largest
-/// first.
-static void orderParts(func::FuncOp func, const llvm::DenseSet<Value> &away) {
+/// first; or into one that needs less memory.
+static void orderParts(func::FuncOp func, const llvm::DenseSet<Value> &away,
+                       bool isTight) {
   SmallVector<std::pair<FusedOp, int64_t>> parts;
   for (auto group : func.front().getOps<FusedOp>()) {
     int64_t bytes = bytesAway(group, away);
@@ -97,6 +111,8 @@ static void orderParts(func::FuncOp func, const llvm::DenseSet<Value> &away) {
     return a.second != b.second ? a.second > b.second
                                 : a.first->isBeforeInBlock(b.first);
   });
+  if (isTight)
+    spread(parts);
   for (auto &[group, bytes] : parts) {
     if (group.getOperation() == &*at)
       ++at;
@@ -178,7 +194,8 @@ void hone::divideUpdate(FusedOp group, const llvm::DenseSet<Value> &away,
   group.erase();
 }
 
-void hone::orderUpdates(func::FuncOp func, const llvm::DenseSet<Value> &away) {
-  orderParts(func, away);
+void hone::orderUpdates(func::FuncOp func, const llvm::DenseSet<Value> &away,
+                        bool isTight) {
+  orderParts(func, away, isTight);
   moveReadersUp(func, away);
 }

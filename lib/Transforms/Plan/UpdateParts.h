@@ -22,11 +22,13 @@ namespace hone {
 void divideUpdate(FusedOp group, const llvm::DenseSet<mlir::Value> &away,
                   int64_t chunk);
 
-/// Orders the kernels of `func` that update `away`: the largest first, and
-/// right behind each what reads its results, as kernels that make codes of a
-/// weight.
+/// Orders the kernels of `func` that update `away`: the largest first, or if
+/// the update has to be tight, with small ones between the large ones, which
+/// takes less memory and more time. Right behind each comes what reads its
+/// results, as kernels that make codes of a weight.
 void orderUpdates(mlir::func::FuncOp func,
-                  const llvm::DenseSet<mlir::Value> &away);
+                  const llvm::DenseSet<mlir::Value> &away,
+                  bool isTight = false);
 
 } // namespace hone
 

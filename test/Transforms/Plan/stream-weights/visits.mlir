@@ -1,6 +1,10 @@
 // Weights of the second arena are read by reloads: one per visit of a layer, which ends where a kernel reads a weight of
 // another one. Views are made of each; a weight without a layer is read as it is.
 // RUN: hone-opt %s --hone-stream-weights | FileCheck %s
+// RUN: hone-opt %s --hone-stream-weights --hone-plan-memory --hone-verify-plan | FileCheck %s --check-prefix=PLAN
+
+// From its copy up to its last reader in a visit a weight keeps its memory.
+// PLAN: plan.program @program arena 114688 host 65536
 
 // Layer 0 has two weights, of which the forward kernels read one twice; layer 1 runs forward and backward in one visit.
 // CHECK-LABEL: func.func @accumulate(
@@ -69,14 +73,14 @@ func.func @accumulate(%x: tensor<64x64xf32> {hone.kind = "input", hone.fqn = "x"
 
 // An update reads the weight that it writes over as before.
 // CHECK-LABEL: func.func @step(
-// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<64x64xf32> {hone.fqn = "w"
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<64x64xf32> {hone.fqn = "z"
 // CHECK: %[[W0:.+]] = hone.fused data_movement ({{.+}} = %[[W]] :
 // CHECK: hone.fused contraction {{.+}} = %[[W0]] :
 // CHECK-NOT: hone.reload
 // CHECK: hone.fused map ({{.+}} = %[[W]] :
 func.func @step(%x: tensor<64x64xf32> {hone.kind = "input", hone.fqn = "x"},
-                %w: tensor<64x64xf32> {hone.kind = "param", hone.fqn = "w", plan.host, plan.layer = 0 : i64})
-    -> (tensor<64x64xf32> {hone.kind = "param", hone.fqn = "w", hone.donates = 1 : i64}) {
+                %w: tensor<64x64xf32> {hone.kind = "param", hone.fqn = "z", plan.host, plan.layer = 0 : i64})
+    -> (tensor<64x64xf32> {hone.kind = "param", hone.fqn = "z", hone.donates = 1 : i64}) {
   %a = hone.fused contraction (%p = %x : tensor<64x64xf32>, %q = %w : tensor<64x64xf32>) -> tensor<64x64xf32> {
     %y = hone.dot_general %p, %q batch [] x [] contract [1] x [0] : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
     hone.yield %y : tensor<64x64xf32>
