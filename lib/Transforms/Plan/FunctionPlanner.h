@@ -223,8 +223,8 @@ private:
   llvm::SmallVector<MovedValue> moves; ///< state, then by their makers
   /// Seconds at which the op of each position begins and ends.
   llvm::SmallVector<double> begins, ends;
-  llvm::SmallVector<bool> waits; ///< the op of a position is a reload
-  llvm::DenseSet<mlir::Value> moved;        ///< their values
+  llvm::SmallVector<bool> waits;     ///< the op of a position is a reload
+  llvm::DenseSet<mlir::Value> moved; ///< their values
   llvm::DenseMap<int64_t, MovesAt> movesOf; ///< by position
   int64_t hostBytes = 0, hostBase = 0;
   Packing packing;

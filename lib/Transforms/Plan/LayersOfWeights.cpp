@@ -6,14 +6,9 @@
 #include "hone/Analysis/Recompute/StepStages.h"
 #include "hone/IR/CodeNames.h"
 #include "hone/IR/IndexedOps.h"
-#include "hone/Sharding/IR/Dist.h"
 
 using namespace mlir;
 using namespace hone;
-
-bool hone::isDivided(ModuleOp module) {
-  return !module.getOps<dist::MeshOp>().empty();
-}
 
 static StateKey keyOf(BlockArgument argument) {
   auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());

@@ -15,9 +15,6 @@ struct LayerWeight {
   int64_t layer = 0; ///< in which its first kernel runs
 };
 
-/// Whether ranks share the work of a program.
-bool isDivided(mlir::ModuleOp module);
-
 /// The weights of at least `least` bytes that may lie in the second arena.
 /// Kernels alone read them, none as a table whose rows it picks, and where a
 /// function replaces one, a kernel makes the new value after all others have

@@ -299,8 +299,7 @@ FailureOr<size_t> OffloadState::fastest(ArrayRef<Candidate> candidates,
 /// Without a plan within the budget, has all weights away, too.
 LogicalResult OffloadState::addWeights(ArrayRef<Candidate> candidates) {
   FailureOr<TargetDescription> target = getTarget(getOperation());
-  if (failed(target) || isDivided(getOperation()) ||
-      getOperation()->hasAttr(dist::stageAttr))
+  if (failed(target) || getOperation()->hasAttr(dist::stageAttr))
     return failure();
   streamed = findWeights(getOperation(), least, *target);
   if (hostMemory != 0 && bytesOf(candidates) > hostMemory)
@@ -358,9 +357,6 @@ LogicalResult OffloadState::check() {
   if (what == "weights" && getOperation()->hasAttr(dist::stageAttr))
     return error() << "is 'weights', which stages of a pipeline divide, "
                       "expected auto, state or off";
-  if (what == "weights" && isDivided(getOperation()))
-    return error() << "is 'weights', which only a program without a mesh can "
-                      "have away, expected auto, state or off";
   if ((what == "auto" || what == "activations") && budget == 0)
     return error() << "is '" << what
                    << "', which moves what a budget needs, expected "
@@ -375,8 +371,9 @@ void OffloadState::nothingMoves() {
   InFlightDiagnostic error = getOperation().emitError("option 'offload': ");
   if (what == "weights")
     error << "no weight of at least " << int64_t(least)
-          << " bytes (offload-least) is read by kernels alone, expected such a "
-             "weight, or offload=state";
+          << " bytes (offload-least) is read by kernels alone and made by one, "
+             "expected such a weight, no recipe=zero1, whose ranks gather new "
+             "weights, or offload=state";
   else
     error << "no state is read by the update alone, expected an optimizer with "
              "moments, or offload=off";

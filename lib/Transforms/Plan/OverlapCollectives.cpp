@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FunctionPlanner.h"
+#include "MovedValues.h"
 
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Fusion/CollectiveGroups.h"
@@ -80,10 +81,10 @@ private:
 };
 } // namespace
 
-/// Seconds of a kernel; none of a view, or of another collective.
+/// Seconds of a kernel; none of a view, of a reload, or of another collective.
 double Overlap::secondsOf(Operation &op) {
   auto group = dyn_cast<FusedOp>(op);
-  if (!group || collectiveIn(group))
+  if (!group || collectiveIn(group) || isReload(group))
     return 0;
   auto [entry, isNew] = seconds.try_emplace(group, 0);
   if (isNew)
