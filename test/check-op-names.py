@@ -92,6 +92,7 @@ REASONS = {
     "lib/Transforms/Precision/MixedPrecision.cpp": "the pattern of casts: constants are rounded, slices narrowed",
     "lib/Transforms/Precision/QuantizedProducts.cpp": "casts between a parameter and its product",
     "lib/Transforms/Recompute/ApplyCheckpoints.cpp": "after fusion kernels are groups",
+    "lib/Transforms/Step/LowGradients.cpp": "the pattern of gradients: sums of products, and of rows of a table",
     "lib/Transforms/Step/LowState.cpp": "the pattern of tables: rows are picked before they are widened",
 }
 

@@ -254,6 +254,8 @@ void hone::buildStepPhase(OpPassManager &manager,
     if (llvm::is_contained(options.with, "generate"))
       passes.addPass(createBuildGenerate());
     passes.addPass(createBuildStep(step));
+    if (options.gradients != "f32")
+      passes.addPass(createLowGradients({options.gradients}));
     if (policyOf(options).hasLowState)
       passes.addPass(createLowState());
     // After the step is whole: a working copy is made by the update.

@@ -26,7 +26,7 @@ PARAMETER_TOLERANCE = 2e-3
 # attention keys has none), so is the move: such elements are left out.
 NO_GRADIENT = 1e-4
 
-DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32}
+DTYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "BF16": np.uint16}
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
@@ -38,6 +38,8 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
         flat = np.frombuffer(data[8 + length + begin : 8 + length + end], DTYPES[entry["dtype"]])
+        if entry["dtype"] == "BF16":  # the upper half of an f32
+            flat = (flat.astype(np.uint32) << 16).view(np.float32)
         tensors[name] = flat.reshape(entry["shape"])
     return tensors
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What becomes of state in low precision: loss_scaling.py ENGINE PACKAGE.hone WORKDIR, ENGINE honec or hone-run.
+"""What becomes of state in low precision: loss_scaling.py ENGINE PACKAGE.hone WORKDIR [MICRO-BATCHES [OPTION]].
+
+ENGINE is honec or hone-run, OPTION one more of each run in low precision.
 
 - fp16 from a scale that overflows: the first step is skipped, which halves the scale and changes no other bit of state.
 - fp16, bf16 and bf16-sr: a run that was stopped and resumed ends in the bits of one that was not, so scale and counters
@@ -29,14 +31,16 @@ def read(path: Path) -> dict[str, bytes]:
 
 
 class Engine:
-    def __init__(self, engine: str, package: Path, work: Path, micro_batches: int) -> None:
+    def __init__(self, engine: str, package: Path, work: Path, micro_batches: int, options: list[str]) -> None:
         self.engine, self.package, self.work, self.micro_batches = engine, package, work, micro_batches
+        self.options = options
         self.tokens = work / "tokens.bin"
         random.seed(3)
         self.tokens.write_bytes(b"".join(struct.pack("<H", random.randrange(61)) for _ in range(6000)))
 
     def command(self, build: list[str]) -> list[str]:
-        build = [*build, f"--micro-batches={self.micro_batches}"]
+        low = [] if "--precision=fp32" in build else self.options
+        build = [*build, *low, f"--micro-batches={self.micro_batches}"]
         if self.engine == "hone-run":
             return ["hone-run", str(self.package), *build]
         binary = self.work / ("train" + "".join(build).replace("=", "-").replace("--", "-"))
@@ -120,7 +124,8 @@ def check_weights(engine: Engine) -> None:
 
 
 def main() -> None:
-    engine = Engine(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1)
+    engine = Engine(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1,
+                    sys.argv[5:])
     check_skip(engine)
     check_resume(engine, "fp16", "--loss-scale=1e8")
     check_resume(engine, "bf16")

@@ -96,6 +96,7 @@ SOURCES = {
     "low": Source(model, LOW),
     "low gradient": Source(model, (*LOW, *step_of(()))),
     "low step": Source(model, (*LOW, *step_of(("--hone-build-step",)))),
+    "low batches": Source(model, (*LOW, "--hone-autodiff=seed=0.5", *CLEAN, "--hone-build-step=micro-batches=2", *CLEAN)),
     "padded": Source(model, ("--hone-pad-dims=multiple=8",)),
     # Random means are partly negative, and the step may be 0: no state that training reaches, nor one to round in.
     "adafactor step": Source(forward, step_of(("--hone-build-step=optimizer=adafactor",)), smooth=False),
@@ -163,6 +164,7 @@ TABLE = {
     "hone-widen-gradients": Row(("low gradient", "low step"), rules.widened, 0.5, shows="hone.cast"),
     "hone-working-copies": Row(("low step",), rules.same, 0.9, shows='"working_copy"'),
     "hone-low-state": Row(("low step",), rules.exact, 0.9, shows=" rng "),
+    "hone-low-gradients": Row(("low step", "low batches"), rules.exact, 0.9),
     "hone-simplify-contractions": Row((*PLAIN, *UPDATES), rules.near, 0.05),
     "hone-sink-reshapes": Row((*PLAIN, *UPDATES), rules.same, 0.3),
     "hone-sink-transposes": Row(("rough", "smooth", "forward"), rules.near, 0.005),

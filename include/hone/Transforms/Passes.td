@@ -698,6 +698,35 @@ def LowState : Pass<"hone-low-state", "::mlir::ModuleOp"> {
   }];
 }
 
+def LowGradients : Pass<"hone-low-gradients", "::mlir::ModuleOp"> {
+  let summary = "Keeps gradients of matrices in bf16, as values and as sums over micro-batches";
+  let description = [{
+    With `type=bf16`, arguments of kind `grad` of `@accumulate` and `@update` that have two dimensions or more are bf16,
+    and so are the gradients that the updates of `@step` read. Norms and updates compute in fp32, whatever they read.
+    Gradients of vectors stay f32.
+
+    - A gradient that is a product of bf16 operands is written in bf16 by the product. The sum of earlier micro-batches
+      is an operand of the product's call (docs/rationale/epilogues.md), which adds in fp32 and rounds once.
+    - The gradient of a table is one of rows in bf16. Its kernel adds these to the sum of earlier micro-batches in fp32,
+      and rounds each row of the table once.
+    - Of a gradient that is a sum of such, as that of a table that is the head's weight, too, each term is added so.
+    - Any other, as that of products in f16, is computed in f32, added to the widened sum, and rounded.
+
+    Errors: another type; a module whose policy (`hone.precision`) has f32 products; `hone.mesh_invariant`.
+
+    ```mlir
+    %dw = hone.dot_general %x, %g batch [] x [] contract [0] x [0]
+        : tensor<16x8xbf16>, tensor<16x4xbf16> -> tensor<8x4xf32>
+    %sum1 = hone.add %sum, %dw : tensor<8x4xf32>
+    // becomes
+    %dw = hone.dot_general %x, %g batch [] x [] contract [0] x [0]
+        : tensor<16x8xbf16>, tensor<16x4xbf16> -> tensor<8x4xbf16>
+    %sum1 = hone.add %sum, %dw : tensor<8x4xbf16>
+    ```
+  }];
+  let options = [Option<"type", "type", "std::string", "\"bf16\"", "f32 or bf16">];
+}
+
 def VerifyStep : Pass<"hone-verify-step", "::mlir::ModuleOp"> {
   let summary = "Checks the contract of the step phase";
   let description = [{
