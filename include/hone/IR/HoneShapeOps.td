@@ -19,8 +19,8 @@ def Hone_ReshapeOp : Hone_Op<"reshape", "view", "copy"> {
     %y = hone.reshape %x : tensor<2x16x64xf32> -> tensor<32x64xf32>
     ```
   }];
-  let arguments = (ins Hone_Tensor:$operand);
-  let results = (outs Hone_Tensor:$result);
+  let arguments = (ins Hone_GroupTensor:$operand);
+  let results = (outs Hone_GroupTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -101,9 +101,9 @@ def Hone_SliceOp : Hone_Op<"slice", "dataMovement", "copy"> {
     %y = hone.slice %x [0, 64] to [8, 128] by [1, 1] : tensor<8x192xf32> -> tensor<8x64xf32>
     ```
   }];
-  let arguments = (ins Hone_Tensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
+  let arguments = (ins Hone_GroupTensor:$operand, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
                        DenseI64ArrayAttr:$strides);
-  let results = (outs Hone_Tensor:$result);
+  let results = (outs Hone_GroupTensor:$result);
   let assemblyFormat = [{
     $operand $starts `to` $limits `by` $strides attr-dict `:` type($operand) `->` type($result)
   }];
@@ -157,8 +157,8 @@ def Hone_ConcatOp : Hone_Op<"concat", "dataMovement", "copy"> {
     %y = hone.concat %a, %b dim 1 : (tensor<8x64xf32>, tensor<8x32xf32>) -> tensor<8x96xf32>
     ```
   }];
-  let arguments = (ins Variadic<Hone_Tensor>:$inputs, I64Attr:$dim);
-  let results = (outs Hone_Tensor:$result);
+  let arguments = (ins Variadic<Hone_GroupTensor>:$inputs, I64Attr:$dim);
+  let results = (outs Hone_GroupTensor:$result);
   let assemblyFormat = "$inputs `dim` $dim attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1;
   let hasFolder = 1;

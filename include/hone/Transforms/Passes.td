@@ -928,11 +928,19 @@ def HoistWeightCodes : Pass<"hone-hoist-weight-codes", "::mlir::ModuleOp"> {
     the same collectives. The working copy in bf16 disappears where nothing else reads it. Every code and every scale
     keeps its bits.
 
-    Where ranks gather a weight (`fs=` or zero level 3), each makes codes of its shard, and they gather these: half the
-    bytes of bf16. Codes and scales of the transposed weight are transposes of these. Every bit is that of codes of the
-    whole weight where scales are of blocks of 128 x 128 and each rank has a multiple of 128 rows, one after another.
-    Other weights, and those whose numbers another op reads, are gathered in bf16, and codes are made in each
-    micro-batch; the option `report` says which and why.
+    Where ranks gather a weight (`fs=` or zero level 3), each makes codes of its shard, and they gather these: a byte of
+    an element, and not two of bf16. Every bit is that of codes of the whole weight. For that each rank has whole rows,
+    one after another:
+
+    - With scales of blocks of 128 x 128, a multiple of 128 rows. Codes and scales of the transposed weight are
+      transposes of those that are gathered.
+    - With one scale, any rows. Each rank finds the largest magnitude of its shard; one all-reduce makes those of all
+      weights the same everywhere, once per update. Codes of the transposed weight are transposes.
+    - With scales of 32 of a row (MX), a multiple of 128 rows, since scales lie in groups of so many. A rank keeps codes
+      of both orientations of its shard; the forward part gathers the one, the backward part the other.
+
+    Other weights, those of which two formats are read, and those whose numbers another op reads, are gathered in bf16,
+    and codes are made in each micro-batch; the option `report` says which and why.
 
     A weight stays as it is
 

@@ -3,6 +3,7 @@
 #include "GatheredCodes.h"
 #include "WeightCodes.h"
 #include "hone/Sharding/IR/Chunk.h"
+#include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 namespace hone {
@@ -155,6 +156,19 @@ void Hoister::makeInUpdate(const Weight &weight) {
   }
 }
 
+/// Puts codes that `func` returns behind the largest magnitudes of all weights,
+/// which ranks then find by one exchange (dist-bucket-collectives).
+static void moveBehindAmaxes(func::FuncOp func) {
+  Operation *end = func.front().getTerminator();
+  SmallVector<QuantizeOp> quantizers(func.front().getOps<QuantizeOp>());
+  for (QuantizeOp quantize : quantizers)
+    if (quantize.getAmax() &&
+        quantize.getAmax().getDefiningOp<dist::AllReduceOp>() &&
+        llvm::all_of(quantize->getUsers(),
+                     [&](Operation *user) { return user == end; }))
+      quantize->moveBefore(end);
+}
+
 /// The function that makes codes of parameters that were loaded.
 void Hoister::buildFill() {
   OpBuilder builder(module.getContext());
@@ -175,6 +189,7 @@ void Hoister::buildFill() {
       arguments.replace(form.scales, codes.getScales());
     }
   }
+  moveBehindAmaxes(fill);
 }
 
 /// Drops working copies in bf16 that nothing reads any more.
@@ -216,8 +231,10 @@ void Hoister::run() {
   for (auto &[name, weight] : weights)
     if (weight.made)
       makeInUpdate(weight);
-  for (func::FuncOp func : functions)
+  for (func::FuncOp func : functions) {
     replace(func);
+    moveBehindAmaxes(func);
+  }
   eraseCopies();
 }
 

@@ -2,6 +2,8 @@
 
 #include "WeightCodes.h"
 
+#include "hone/Sharding/IR/Dist.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -11,14 +13,22 @@ using namespace hone;
 // What functions make
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` finds the largest magnitude of a weight of which each rank has
+/// a shard: one number is all that they exchange.
+static bool isAmaxOfRanks(Operation *op) {
+  auto reduce = dyn_cast<dist::AllReduceOp>(op);
+  return reduce && reduce.getKind() == ReduceKind::max &&
+         reduce.getOperand().getDefiningOp<AmaxOp>();
+}
+
 /// Collects `op` and what it reads, in an order in which each follows its
 /// operands, and the arguments that these begin with. Returns false where one
-/// of them exchanges something between ranks.
+/// of them exchanges more than a magnitude between ranks.
 static bool collect(Operation *op, llvm::SetVector<Operation *> &ops,
                     llvm::SetVector<BlockArgument> &arguments) {
   if (ops.contains(op))
     return true;
-  if (!isGraphOp(op) || !isPure(op))
+  if (!isAmaxOfRanks(op) && (!isGraphOp(op) || !isPure(op)))
     return false;
   for (Value operand : op->getOperands()) {
     if (auto argument = dyn_cast<BlockArgument>(operand))

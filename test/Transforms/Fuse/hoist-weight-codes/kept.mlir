@@ -60,15 +60,15 @@ module {
 
 // -----
 
-// A tile of a row holds for one orientation alone.
+// A scale of 128 of a row, which no recipe gives a weight.
 module {
   dist.mesh @mesh [<"fs" = 2>]
   func.func @accumulate(%c: tensor<128x32xbf16> {hone.kind = "working_copy", hone.fqn = "w"}) {
     // CHECK: dist.all_gather {{.+}}bf16
-    // expected-remark@+1 {{numbers of 'w' are gathered, not codes: its scales are not of blocks of 128 x 128}}
+    // expected-remark@+1 {{numbers of 'w' are gathered, not codes: its scales are of 128 of a row}}
     %w = dist.all_gather %c dim 0 over ["fs"] : tensor<128x32xbf16> -> tensor<256x32xbf16>
     // CHECK: hone.quantize
-    %b, %s = hone.quantize %w tile [1, 32] : tensor<256x32xbf16> -> tensor<256x32xf8E4M3FN>, tensor<1024xi8>
+    %b, %s = hone.quantize %w tile [1, 128] : tensor<256x32xbf16> -> tensor<256x32xf8E4M3FN>, tensor<1x256xf32>
     return
   }
 }
