@@ -298,6 +298,21 @@ TEST(SharedMemory, RacesByKind) {
     honemu_access(shared.values, 4, 4, kind | honemu_writes | honemu_is_atomic);
   };
   EXPECT_EQ(say(atomic), "");
+  auto atomicRead = [](void **) { // before an update, as a test whether to
+    honemu_access(shared.values, 4, 4, kind | honemu_is_atomic);
+    honemu_access(shared.values, 4, 4, kind | honemu_writes | honemu_is_atomic);
+  };
+  EXPECT_EQ(say(atomicRead), "");
+  auto plainRead = [](void **) { // among atomic ones
+    honemu_access(shared.values, 4, 4,
+                  kind | (tid() == 7 ? 0 : honemu_is_atomic));
+    if (tid() == 9)
+      honemu_access(shared.values, 4, 4,
+                    kind | honemu_writes | honemu_is_atomic);
+  };
+  EXPECT_EQ(say(plainRead),
+            "kernel 'k', block 0, thread 9: writes 4 bytes at byte 0 of shared "
+            "memory, a race with another thread at byte 0");
   auto half = [](void **) { // bytes 0 to 7, 4 to 11, ...
     honemu_access(shared.values + tid() % 8, 8, 4, kind | honemu_writes);
   };

@@ -63,7 +63,8 @@ const char *Memory::note(const Region &region, Cell &cell,
   if (!isAtomicTwice && conflicts(region, cell.written, cell.writer, self))
     return race;
   if (access.writes) {
-    if (conflicts(region, cell.read, cell.reader, self))
+    bool isReadByAtomics = access.isAtomic && cell.reader == atomics;
+    if (!isReadByAtomics && conflicts(region, cell.read, cell.reader, self))
       return race;
     if (cell.readAsConstant >= launchStart)
       return ", what the launch read as constant, at byte ";
@@ -76,10 +77,13 @@ const char *Memory::note(const Region &region, Cell &cell,
       return ", as constant what the launch wrote, at byte ";
     cell.readAsConstant = now;
   }
-  // A reader in an earlier block conflicts with any later writer: it stays.
-  if (isEarlierBlock(region, cell.read))
+  // A reader in an earlier block conflicts with any later writer: it stays. One
+  // that is atomic does not conflict with atomic writers.
+  uint32_t reader = access.isAtomic ? atomics : self;
+  if (isEarlierBlock(region, cell.read) &&
+      (cell.reader != atomics || reader == atomics))
     return nullptr;
-  cell.reader = cell.read == now && cell.reader != self ? several : self;
+  cell.reader = cell.read == now && cell.reader != reader ? several : reader;
   cell.read = now;
   return nullptr;
 }
