@@ -63,8 +63,10 @@ LogicalResult Lowering::describeLaunch(LaunchOp launch) {
   case KernelFamily::rope:
     return describeKernel(launch, "", emitRope);
   case KernelFamily::map:
+    zeroMagnitudes(launch);
     return describeKernel(launch, "", emitRowKernel);
   case KernelFamily::row:
+    zeroMagnitudes(launch);
     if (failed(describeKernel(launch, "", emitRowKernel)))
       return failure();
     if (launch.getScratch().empty())

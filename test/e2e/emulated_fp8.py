@@ -4,7 +4,7 @@
 Options are honec's. Losses, gradient norms and validation losses agree with the interpreter's as fp8.py says. Weights
 are the bits of a program whose kernels of codes compute nothing else (--without=hone-fuse-into-codes); where they add
 up columns, in another order, its losses agree as with the interpreter. The last line says what the kernels of codes of
-the step or a micro-batch compute.
+the step or a micro-batch compute, and how many kernels only find a largest magnitude.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ def computed(package: Path, words: list[str]) -> dict[str, int]:
     plan = subprocess.run(["honec", package, "--emit=plan", "-o", "-", *words], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
     start = plan.index("plan.function @accumulate" if "--micro-batches=2" in words else "plan.function @step")
-    counts = dict.fromkeys(("none", "norm", "rotation", "map", "sums"), 0)
+    counts = dict.fromkeys(("none", "norm", "rotation", "map", "sums", "amax"), 0)
     for body in re.findall(r"plan\.launch .*?plan\.yield", plan[start : plan.find("plan.function", start + 1)], re.S):
         ops = re.findall(r"hone\.(\w+)", body)
+        counts["amax"] += ops == ["amax"]
         if "quantize" in ops:
             counts["sums"] += "reduce" in ops
             ops = [op for op in ops if op not in ("cast", "reduce") or "reduce" not in ops]

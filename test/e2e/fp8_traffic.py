@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Bytes that a layer moves in fp8 beyond bf16, by the launches of plans: fp8_traffic.py WORKDIR MODEL ARCH PRECISION.
+"""Bytes that a layer moves in fp8 beyond bf16, by the launches of plans: fp8_traffic.py WORKDIR MODEL ARCH PRECISION...
 
 MODEL is llama, with the proportions of Llama-1B, or gpt2. Counted are buffers that launches read and write besides those
 of products and attention, in a micro-batch of three layers less one of two. The unit is a byte per token and unit of
-width. Two lines: with kernels of codes that compute nothing else, and as compiled.
+width. Two lines for each precision: with kernels of codes that compute nothing else, and as compiled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def moved(package: Path, *options: str) -> int:
 
 
 def main(argv: list[str]) -> int:
-    work, model, arch, precision = Path(argv[1]), *argv[2:]
+    work, model, arch, precisions = Path(argv[1]), argv[2], argv[3], argv[4:]
     work.mkdir(parents=True)
     packages = {}
     for layers in (2, 3):
@@ -64,8 +64,9 @@ def main(argv: list[str]) -> int:
         return (moved(packages[3], *words) - moved(packages[2], *words)) / (BATCH * SEQUENCE * WIDTH)
 
     base = layer("--precision=bf16")
-    for name, options in (("apart", [APART]), ("computed", [])):
-        print(f"{model} {precision} {name}: {layer(f'--precision={precision}', *options) - base:.1f} bytes")
+    for precision in precisions:
+        for name, options in (("apart", [APART]), ("computed", [])):
+            print(f"{model} {precision} {name}: {layer(f'--precision={precision}', *options) - base:.1f} bytes")
     return 0
 
 

@@ -1143,9 +1143,8 @@ def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
   let description = [{
     On a GPU a kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers. Where
     nothing else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never
-    stored. Codes are those of tiles; one scale of all needs the largest magnitude before. Codes and scales keep their
-    bits. Where the value's columns are summed, as for the gradient of a bias, that kernel adds them up, too, in an
-    order of its own. Such values are
+    stored. Codes and scales keep their bits. Where the value's columns are summed, as for the gradient of a bias, that
+    kernel adds them up, too, in an order of its own. Such values are
 
     - results of a `map` of elementwise ops on floats, as gates, also of vectors repeated along rows or columns;
     - results of a `rope`;
@@ -1153,6 +1152,11 @@ def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
       norm's inputs take fewer bytes to read than its result to write and to read.
 
     Several may lie side by side, beside others that are read as they are, each a multiple of 128 wide.
+
+    One scale of all needs the largest magnitude before. hone-fuse-groups lets a `map` or `row` find that of what it
+    makes. Such a kernel need not write a value that takes more bytes to write and to read than its inputs take to read
+    again: the kernel of codes computes it once more. Where a kernel of its own finds the largest magnitude, as that of
+    values side by side, both compute these, if that takes fewer bytes. Sums of columns stay where they are.
 
     ```mlir
     %n, %r = hone.fused row (%a = %x : tensor<32x128xbf16>) -> (tensor<32x128xbf16>, tensor<32xf32>) ...

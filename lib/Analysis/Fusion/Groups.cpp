@@ -267,9 +267,13 @@ void FusionAnalysis::solve(ArrayRef<Operation *> ops) {
   const RegionPlan &best = entry->second;
   for (auto [set, reduces] : llvm::zip_equal(best.groups, best.reduces)) {
     KernelFamily family = reduces ? KernelFamily::row : KernelFamily::map;
-    if (Operation *first = region.ops()[set.front()];
-        set.size() == 1 && familyOf(first) == KernelFamily::gather)
-      family = KernelFamily::gather; // has a kernel of its own
+    if (Operation *first = region.ops()[set.front()]; set.size() == 1) {
+      // These have kernels of their own.
+      if (familyOf(first) == KernelFamily::gather)
+        family = KernelFamily::gather;
+      if (isa<AmaxOp>(first))
+        family = KernelFamily::dataMovement;
+    }
     plan.push_back({family, region.kernel(set)});
     origins.push_back({nullptr, &region, set});
   }

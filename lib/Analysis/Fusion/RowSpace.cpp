@@ -24,6 +24,8 @@ static bool isSplat(Operation *op) {
 bool hone::isRowSpaceOp(Operation *op) {
   if (isa<ConstantOp>(op))
     return isSplat(op);
+  if (auto amax = dyn_cast<AmaxOp>(op)) // magnitudes are bits of f32
+    return !getElementTypeOrSelf(amax.getOperand()).isF64();
   if (isa<ReduceOp, ReshapeOp, BroadcastOp, IotaOp, DropoutOp, EmbeddingOp>(op))
     return true;
   return op->hasTrait<OpTrait::Elementwise>();
@@ -48,6 +50,7 @@ static bool fits(Value value, Role role, int64_t rows, int64_t cols) {
   case Role::Table:
   case Role::ColumnSum:
   case Role::TotalSum:
+  case Role::TotalMax:
     return true;
   }
   llvm_unreachable("unknown role");
@@ -61,13 +64,18 @@ static bool isSum(Role role) {
   return role == Role::ColumnSum || role == Role::TotalSum;
 }
 
+/// Whether only all rows together make it.
+static bool isOfAllRows(Role role) {
+  return isSum(role) || role == Role::TotalMax;
+}
+
 bool RowSpace::assign(Value value, Role role, bool &changed) {
   if (Operation *op = value.getDefiningOp(); op && isSplat(op))
     return true;
   auto [entry, isNew] = roles.try_emplace(value, role);
   if (!isNew) {
     bool agrees = entry->second == role;
-    readsSum |= !agrees && (isSum(entry->second) || isSum(role));
+    readsSum |= !agrees && (isOfAllRows(entry->second) || isOfAllRows(role));
     return agrees;
   }
   changed = true;
@@ -81,8 +89,8 @@ bool RowSpace::unify(ValueRange values, bool &changed) {
     if (known == roles.end())
       continue;
     Role role = known->second;
-    readsSum |= isSum(role);
-    if (isSum(role) || role == Role::Cyclic || role == Role::Key ||
+    readsSum |= isOfAllRows(role);
+    if (isOfAllRows(role) || role == Role::Cyclic || role == Role::Key ||
         role == Role::Table)
       return false; // no op computes with these
     return llvm::all_of(
@@ -168,9 +176,21 @@ bool RowSpace::visitReduce(ReduceOp op, bool &changed) {
   return false;
 }
 
+bool RowSpace::visitAmax(AmaxOp op, bool &changed) {
+  auto known = roles.find(op.getOperand());
+  if (known == roles.end()) {
+    Operation *producer = op.getOperand().getDefiningOp();
+    return !producer || !isSplat(producer);
+  }
+  return known->second == Role::Full &&
+         assign(op.getResult(), Role::TotalMax, changed);
+}
+
 bool RowSpace::visit(Operation *op, bool &changed) {
   if (isSplat(op))
     return true;
+  if (auto amax = dyn_cast<AmaxOp>(op))
+    return visitAmax(amax, changed);
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return visitBroadcast(broadcast, changed);
   if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -238,6 +258,10 @@ bool RowSpace::infer(ArrayRef<Operation *> ops) {
           !assign(reduce.getOperand(), Role::Full, changed))
         return false;
     }
+    if (auto amax = dyn_cast<AmaxOp>(op))
+      if (fits(amax.getOperand(), Role::Full, numRows, numCols) &&
+          !assign(amax.getOperand(), Role::Full, changed))
+        return false;
   }
   if (!propagate(ops))
     return false;
@@ -246,6 +270,8 @@ bool RowSpace::infer(ArrayRef<Operation *> ops) {
     for (Value value : op->getResults()) {
       if (roles.contains(value) || isSplat(op))
         continue;
+      if (isa<AmaxOp>(op))
+        return false;
       std::optional<Role> role;
       if (isa<IotaOp, BroadcastOp>(op) || op->getNumOperands() > 0)
         for (Role candidate : {Role::Full, Role::Row, Role::Scalar})
@@ -281,7 +307,7 @@ std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops, int64_t rows,
 
 /// Rows and columns of the space that an op alone would run in.
 static std::pair<int64_t, int64_t> naturalSpace(Operation *op) {
-  Value wide = isa<ReduceOp>(op) ? op->getOperand(0) : op->getResult(0);
+  Value wide = isa<ReduceOp, AmaxOp>(op) ? op->getOperand(0) : op->getResult(0);
   ArrayRef<int64_t> shape = shapeOf(wide);
   if (shape.empty())
     return {1, 1};

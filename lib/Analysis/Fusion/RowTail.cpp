@@ -29,6 +29,7 @@ public:
   /// those of a tail.
   bool visit(Value value);
   bool readsRows() const;
+  bool hasAmax() const;
   int64_t bytesOfPoints() const;
   bool keepsProducts() const;
   RowTail take(OpResult result);
@@ -104,6 +105,16 @@ bool TailFinder::readsRows() const {
       inputs, [&](Value input) { return space.role(input) == Role::Row; });
 }
 
+/// Whether the kernel finds the largest magnitude of what the tail makes.
+bool TailFinder::hasAmax() const {
+  return llvm::any_of(body.getOps<AmaxOp>(), [&](AmaxOp amax) {
+    Value value = amax.getOperand();
+    while (auto reshape = value.getDefiningOp<ReshapeOp>())
+      value = reshape.getOperand();
+    return value == yielded;
+  });
+}
+
 int64_t TailFinder::bytesOfPoints() const {
   int64_t bytes = 0;
   for (Value input : inputs)
@@ -165,7 +176,8 @@ RowTail TailFinder::take(OpResult result) {
 
 std::optional<RowTail> RowTail::of(OpResult result) {
   auto group = dyn_cast<FusedOp>(result.getOwner());
-  if (!group || group.getFamily() != KernelFamily::row)
+  if (!group || !llvm::is_contained({KernelFamily::row, KernelFamily::map},
+                                    group.getFamily()))
     return std::nullopt;
   std::optional<RowSpace> space = RowSpace::of(group.getBodyBlock());
   Value yielded = group.getBodyBlock().getTerminator()->getOperand(
@@ -173,7 +185,7 @@ std::optional<RowTail> RowTail::of(OpResult result) {
   if (!space || space->role(yielded) != Role::Full)
     return std::nullopt;
   TailFinder finder(group, *space, yielded);
-  if (!finder.visit(yielded) || !finder.readsRows() ||
+  if (!finder.visit(yielded) || (!finder.readsRows() && !finder.hasAmax()) ||
       finder.bytesOfPoints() >= 2 * byteSize(result.getType()) ||
       !finder.keepsProducts())
     return std::nullopt;

@@ -68,6 +68,10 @@ private:
   void emitRow(mlir::Value row, mlir::Value chunk,
                mlir::SmallVectorImpl<mlir::Value> &totals);
 
+  // Largest magnitudes: behind the totals of sums, as bits.
+  llvm::SmallVector<mlir::Value> startTotals();
+  void storeMagnitudes(mlir::ValueRange totals);
+
   // Kernels.
   mlir::FailureOr<Kernel> finish(Kernel kernel);
   void emitWhere(mlir::Value at, int64_t value,

@@ -13,13 +13,22 @@ using namespace mlir;
 using namespace hone;
 
 LogicalResult RowKernelEmitter::prepare(StringRef name) {
-  // One-dimensional memrefs of all elements; bools are bytes.
+  // One-dimensional memrefs of all elements; bools are bytes, and largest
+  // magnitudes bits.
   SmallVector<Type> types;
+  llvm::SmallDenseSet<Value> bits;
+  for (auto [yielded, buffer] :
+       llvm::zip(launch.getBodyBlock().getTerminator()->getOperands(),
+                 launch.getOutputs()))
+    if (yielded.getDefiningOp<AmaxOp>())
+      bits.insert(buffer);
   for (Value buffer : launch.getOperands()) {
     auto type = cast<MemRefType>(buffer.getType());
     Type element = type.getElementType();
     if (element.isInteger(1))
       element = builder.getI8Type();
+    if (bits.contains(buffer))
+      element = builder.getI32Type();
     int64_t elements = type.getNumElements();
     if (auto layout = rowLayout(type))
       elements = elements / layout->width * layout->stride;
@@ -47,6 +56,24 @@ static int64_t grainFor(int64_t elementsPerItem) {
   return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, elementsPerItem));
 }
 
+SmallVector<Value> RowKernelEmitter::startTotals() {
+  SmallVector<Value> totals;
+  for (RowSum &sum : totalSums)
+    totals.push_back(identity(sum.op));
+  Value zero =
+      builder.create<arith::ConstantOp>(loc, builder.getI32IntegerAttr(0));
+  totals.append(magnitudes.size(), zero);
+  return totals;
+}
+
+/// Raises the results to what a thread has found.
+void RowKernelEmitter::storeMagnitudes(ValueRange totals) {
+  for (auto [largest, bits] :
+       llvm::zip_equal(magnitudes, totals.drop_front(totalSums.size())))
+    builder.create<memref::AtomicRMWOp>(loc, arith::AtomicRMWKind::maxu, bits,
+                                        largest.output, index(0));
+}
+
 /// A map in which every value is Full or one scalar: blocks of 64 elements,
 /// whatever the rows.
 Kernel RowKernelEmitter::emitFlat() {
@@ -54,7 +81,8 @@ Kernel RowKernelEmitter::emitFlat() {
   int64_t block = lanes * unroll;
   int64_t whole = total / block;
   int64_t items = llvm::divideCeil(total, block);
-  auto emitAt = [&](Value first, int64_t width, Value mask) {
+  using Values = SmallVector<Value>;
+  auto emitAt = [&](Value first, int64_t width, Value mask, Values &largest) {
     for (int64_t slot = 0; slot * lanes < width; ++slot) {
       Point at;
       at.col = add(first, slot * lanes);
@@ -64,26 +92,38 @@ Kernel RowKernelEmitter::emitFlat() {
         data.push_back(vectorAt(value, at));
       for (auto [pair, vector] : llvm::zip(outputs, data))
         storeVector(vector, pair.second, at.col, mask);
+      for (auto [own, bits] : llvm::zip_equal(magnitudes, largest))
+        accumulate(own.op, at, bits);
     }
   };
+  auto store = [&](ValueRange largest) {
+    Values bits;
+    for (Value own : largest)
+      bits.push_back(largestLane(own));
+    storeMagnitudes(bits);
+  };
   Value end = builder.create<arith::MinUIOp>(loc, hi, index(whole));
-  builder.create<scf::ForOp>(
-      loc, lo, end, index(1), ValueRange(),
-      [&](OpBuilder &, Location, Value item, ValueRange) {
+  auto loop = builder.create<scf::ForOp>(
+      loc, lo, end, index(1), Values(magnitudes.size(), zeroBits()),
+      [&](OpBuilder &, Location, Value item, ValueRange carried) {
+        Values largest(carried);
         emitAt(builder.create<arith::MulIOp>(loc, item, index(block)), block,
-               Value());
-        builder.create<scf::YieldOp>(loc);
+               Value(), largest);
+        builder.create<scf::YieldOp>(loc, largest);
       });
+  store(loop.getResults());
   if (whole != items) {
     // The rest, in the range that holds the last item.
     emitWhere(hi, items, [&] {
       int64_t first = whole * block;
+      Values largest(magnitudes.size(), zeroBits());
       for (; first + lanes <= total; first += lanes)
-        emitAt(index(first), lanes, Value());
+        emitAt(index(first), lanes, Value(), largest);
       if (first < total) {
         Value mask = maskOfFirst(total - first);
-        emitAt(index(first), lanes, mask);
+        emitAt(index(first), lanes, mask, largest);
       }
+      store(largest);
     });
   }
   builder.create<func::ReturnOp>(loc);
@@ -92,12 +132,14 @@ Kernel RowKernelEmitter::emitFlat() {
 
 Kernel RowKernelEmitter::emitRows() {
   planRowCache();
-  builder.create<scf::ForOp>(loc, lo, hi, index(1), ValueRange(),
-                             [&](OpBuilder &, Location, Value row, ValueRange) {
-                               SmallVector<Value> totals;
-                               emitRow(row, Value(), totals);
-                               builder.create<scf::YieldOp>(loc);
-                             });
+  auto loop = builder.create<scf::ForOp>(
+      loc, lo, hi, index(1), startTotals(),
+      [&](OpBuilder &, Location, Value row, ValueRange carried) {
+        SmallVector<Value> totals(carried);
+        emitRow(row, Value(), totals);
+        builder.create<scf::YieldOp>(loc, totals);
+      });
+  storeMagnitudes(loop.getResults());
   builder.create<func::ReturnOp>(loc);
   return {func, space->rows(), grainFor(space->cols())};
 }
@@ -127,11 +169,8 @@ Kernel RowKernelEmitter::emitChunks() {
             builder.create<arith::MulIOp>(loc, chunk, index(perChunk));
         Value last = builder.create<arith::MinUIOp>(loc, add(first, perChunk),
                                                     index(rows));
-        SmallVector<Value> inits;
-        for (RowSum &sum : totalSums)
-          inits.push_back(identity(sum.op));
         auto loop = builder.create<scf::ForOp>(
-            loc, first, last, index(1), inits,
+            loc, first, last, index(1), startTotals(),
             [&](OpBuilder &, Location, Value row, ValueRange carried) {
               SmallVector<Value> totals(carried);
               emitRow(row, chunk, totals);
@@ -139,6 +178,7 @@ Kernel RowKernelEmitter::emitChunks() {
             });
         for (auto [sum, total] : llvm::zip(totalSums, loop.getResults()))
           storeScalar(total, sum.scratch, chunk);
+        storeMagnitudes(loop.getResults());
         builder.create<scf::YieldOp>(loc);
       });
   builder.create<func::ReturnOp>(loc);

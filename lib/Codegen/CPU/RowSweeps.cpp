@@ -97,6 +97,8 @@ void RowKernelEmitter::planRowCache() {
     Value value = yielded;
     if (auto reduce = value.getDefiningOp<ReduceOp>())
       value = reduce.getOperand();
+    if (auto amax = value.getDefiningOp<AmaxOp>())
+      value = amax.getOperand();
     collectFull(value, sweeps[last]);
   }
   DenseMap<Operation *, int64_t> readers;
@@ -193,7 +195,7 @@ void RowKernelEmitter::addToColumnSums(Point &at, Value chunk) {
 }
 
 /// The sweep that writes `full`, adds to column sums, and to the totals of
-/// whole rows (their numbers in totalSums).
+/// whole rows (their numbers in totalSums), and finds largest magnitudes.
 void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
                                      ArrayRef<size_t> wideTotals, Value row,
                                      Value chunk,
@@ -201,6 +203,8 @@ void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
   SmallVector<Value> inits, sums;
   for (size_t position : wideTotals)
     inits.append(unroll, broadcast(identity(totalSums[position].op)));
+  size_t firstBits = inits.size();
+  inits.append(magnitudes.size(), zeroBits());
   emitColumns(
       inits,
       [&](Point &at, ValueRange accumulators, int64_t slot) {
@@ -214,6 +218,8 @@ void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
           vectorAt(sum.op.getOperand(), at);
         for (auto [number, position] : llvm::enumerate(wideTotals))
           accumulate(totalSums[position].op, at, next[number * unroll + slot]);
+        for (auto [number, largest] : llvm::enumerate(magnitudes))
+          accumulate(largest.op, at, next[firstBits + number]);
         if (!levels.empty() && !at.mask)
           prefetchNextRow(at);
         for (auto [pair, vector] : llvm::zip(full, data))
@@ -230,6 +236,11 @@ void RowKernelEmitter::emitLastSweep(ArrayRef<std::pair<Value, Value>> full,
     totals[position] = elementwise::combine(builder, loc, op.getKind(),
                                             totals[position], total);
   }
+  for (size_t number = 0; number != magnitudes.size(); ++number) {
+    Value &total = totals[totalSums.size() + number];
+    total = builder.create<arith::MaxUIOp>(
+        loc, total, largestLane(sums[firstBits + number]));
+  }
 }
 
 /// Writes results and adds to sums, once every row reduction is known.
@@ -243,7 +254,8 @@ void RowKernelEmitter::emitOutputs(Value row, Value chunk,
   for (auto [position, sum] : llvm::enumerate(totalSums))
     if (role(sum.op.getOperand()) == Role::Full)
       wideTotals.push_back(position);
-  if (!full.empty() || !columnSums.empty() || !wideTotals.empty())
+  if (!full.empty() || !columnSums.empty() || !wideTotals.empty() ||
+      !magnitudes.empty())
     emitLastSweep(full, wideTotals, row, chunk, totals);
   for (auto [position, sum] : llvm::enumerate(totalSums))
     if (role(sum.op.getOperand()) == Role::Row)

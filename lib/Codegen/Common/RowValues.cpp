@@ -2,6 +2,7 @@
 
 #include "RowValues.h"
 
+#include "CodeArith.h"
 #include "ElementwiseArith.h"
 #include "Philox.h"
 #include "SharedBodies.h"
@@ -37,7 +38,7 @@ bool hone::isFlatMap(plan::LaunchOp launch, const RowSpace &space) {
   };
   return llvm::all_of(body.without_terminator(), [&](Operation &op) {
     return llvm::all_of(op.getOperands(), fits) &&
-           llvm::all_of(op.getResults(), fits);
+           (isa<AmaxOp>(op) || llvm::all_of(op.getResults(), fits));
   });
 }
 
@@ -57,6 +58,10 @@ LogicalResult RowValues::bind(ValueRange arguments) {
   for (Value yielded : body.getTerminator()->getOperands()) {
     Value buffer = arguments[next++];
     Role own = role(yielded);
+    if (own == Role::TotalMax) {
+      magnitudes.push_back({yielded.getDefiningOp<AmaxOp>(), buffer});
+      continue;
+    }
     if (own != Role::ColumnSum && own != Role::TotalSum) {
       outputs.emplace_back(yielded, buffer);
       continue;
@@ -379,4 +384,22 @@ void RowValues::accumulate(ReduceOp op, Point &at, Value &accumulator) {
                                            broadcast(identity(op)));
   accumulator =
       elementwise::combine(builder, loc, op.getKind(), accumulator, term);
+}
+
+Value RowValues::zeroBits() {
+  return builder.create<arith::ConstantOp>(
+      loc, builder.getZeroAttr(vectorOf(builder.getI32Type())));
+}
+
+void RowValues::accumulate(AmaxOp op, Point &at, Value &bits) {
+  ImplicitLocOpBuilder b(loc, builder);
+  Value own = magnitudeBits(b, vectorAt(op.getOperand(), at));
+  if (at.mask)
+    own = builder.create<arith::SelectOp>(loc, at.mask, own, zeroBits());
+  bits = builder.create<arith::MaxUIOp>(loc, bits, own);
+}
+
+Value RowValues::largestLane(Value bits) {
+  return builder.create<vector::ReductionOp>(loc, vector::CombiningKind::MAXUI,
+                                             bits);
 }

@@ -33,6 +33,14 @@ struct RowSum {
   mlir::Value output, scratch; // buffers
 };
 
+/// A result of the launch that is the largest magnitude of all points. Its
+/// buffer holds 0 when the kernel begins, and then the bits of the largest so
+/// far, which are ordered as magnitudes are: the same in any order.
+struct RowLargest {
+  AmaxOp op;
+  mlir::Value output; ///< buffer
+};
+
 /// Whether the launch is a map in which every value has one element per point
 /// of whole buffers, or one for all: rows and columns do not matter.
 bool isFlatMap(plan::LaunchOp launch, const RowSpace &space);
@@ -123,6 +131,11 @@ protected:
   /// Adds the element of `op` at a point to an accumulator. What is outside of
   /// the row adds nothing.
   void accumulate(ReduceOp op, Point &at, mlir::Value &accumulator);
+  /// Likewise the magnitude, as bits, of what `op` reads there.
+  void accumulate(AmaxOp op, Point &at, mlir::Value &bits);
+  mlir::Value zeroBits();
+  /// The largest of the lanes.
+  mlir::Value largestLane(mlir::Value bits);
 
   mlir::OpBuilder &builder;
   plan::LaunchOp launch;
@@ -132,9 +145,10 @@ protected:
   llvm::DenseMap<mlir::Value, mlir::Value> buffers; // argument or sum -> memory
   llvm::DenseMap<mlir::Value, RowLayout>
       strided; // buffers: parts of wider ones
-  /// Results but sums, and their buffers.
+  /// Results but sums and largest magnitudes, and their buffers.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> outputs;
   llvm::SmallVector<RowSum> columnSums, totalSums;
+  llvm::SmallVector<RowLargest> magnitudes;
   llvm::DenseMap<mlir::Value, mlir::Value> rowCache; // made in the current row
   llvm::DenseMap<mlir::Value, mlir::Value> keys;     // of random ops
   llvm::DenseMap<mlir::Value, int64_t> levels;       // asked for so far

@@ -47,11 +47,6 @@ FailureOr<GridKernel> hone::emitDeviceAmax(OpBuilder &builder, StringRef name,
               b.create<vector::ReductionOp>(vector::CombiningKind::MAXUI, bits);
         b.create<scf::YieldOp>(magnitude::larger(b, carried.front(), bits));
       });
-  Value amax =
-      magnitude::largestOfLanes(b, loop.getResult(0), {16, 8, 4, 2, 1});
-  b.emitIf(b.equal(b.lane(), 0), [&] {
-    b.create<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::umax, func.getArgument(1),
-                                amax, LLVM::AtomicOrdering::monotonic);
-  });
+  magnitude::raiseByWarp(b, loop.getResult(0), func.getArgument(1));
   return GridKernel{func, blocks, blockThreads};
 }

@@ -249,6 +249,7 @@ LogicalResult DeviceLowering::describeAlone(LaunchOp launch,
 }
 
 LogicalResult DeviceLowering::describeRow(LaunchOp launch) {
+  zeroMagnitudes(launch);
   if (failed(describeKernel(launch, "", /*takesArena=*/false,
                             [&](OpBuilder &b, StringRef name) {
                               return emitDeviceRowKernel(b, name, launch);
@@ -273,12 +274,11 @@ LogicalResult DeviceLowering::describeCodes(LaunchOp launch) {
                         });
 }
 
-/// The largest magnitude of no elements is 0, too.
+/// Of an input, or of what the kernel computes as one that makes codes does.
 LogicalResult DeviceLowering::describeAmax(LaunchOp launch) {
-  Value result = launch.getOutputs().front();
-  writer.call("honert_zero", {writer.integer(arenaOffset(result)),
-                              writer.integer(sizeof(float))});
-  return describeAlone(launch, emitDeviceAmax);
+  zeroMagnitudes(launch);
+  bool isOfInput = isa<AmaxOp>(launch.getBodyBlock().front());
+  return describeAlone(launch, isOfInput ? emitDeviceAmax : emitDeviceQuantize);
 }
 
 LogicalResult DeviceLowering::describeScatter(LaunchOp launch) {
@@ -356,7 +356,8 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
   Operation *last = launch.getBodyBlock().getTerminator()->getPrevNode();
   if (isa_and_nonnull<QuantizeOp>(last))
     return describeCodes(launch);
-  if (isa<AmaxOp>(main))
+  if (launch.getFamily() == KernelFamily::dataMovement &&
+      isa_and_nonnull<AmaxOp>(last))
     return describeAmax(launch);
   switch (launch.getFamily()) {
   case KernelFamily::collective:

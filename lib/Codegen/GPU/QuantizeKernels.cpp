@@ -55,6 +55,10 @@ SmallVector<Value> square::elementsOf(DeviceBuilder &b, Value vector) {
 
 LogicalResult QuantizeEmitter::readOps() {
   for (Operation &each : launch.getBodyBlock().without_terminator()) {
+    if (auto amax = dyn_cast<AmaxOp>(each); amax && outputs.empty()) {
+      source = amax.getOperand(); // the last op, without codes
+      continue;
+    }
     auto op = dyn_cast<QuantizeOp>(each);
     if (!op && outputs.empty())
       continue; // makes the matrix
@@ -64,7 +68,8 @@ LogicalResult QuantizeEmitter::readOps() {
       return launch.emitOpError("is no quantisation of one matrix");
     outputs.push_back({op, {}, {}, {}, op.getScaleLayout(), op.getFormat(), 0});
   }
-  source = outputs.front().op.getOperand();
+  if (!outputs.empty())
+    source = outputs.front().op.getOperand();
   auto type = cast<ShapedType>(source.getType());
   rows = type.getDimSize(0);
   cols = type.getDimSize(1);
@@ -77,6 +82,9 @@ void QuantizeEmitter::readArguments(gpu::GPUFuncOp func) {
   SmallVector<int64_t> offsets = arenaOffsets(launch);
   Operation *yield = launch.getBodyBlock().getTerminator();
   unsigned count = launch.getInputs().size();
+  for (auto [at, yielded] : llvm::enumerate(yield->getOperands()))
+    if (yielded.getDefiningOp<AmaxOp>())
+      amaxResult = func.getArgument(count + at);
   for (CodesOutput &out : outputs) {
     if (Value amax = out.op.getAmax())
       out.amax = func.getArgument(cast<BlockArgument>(amax).getArgNumber());
@@ -101,7 +109,7 @@ void QuantizeEmitter::readArguments(gpu::GPUFuncOp func) {
 LogicalResult QuantizeEmitter::checkSums() {
   size_t count = 0;
   for (Value yielded : launch.getBodyBlock().getTerminator()->getOperands()) {
-    if (yielded.getDefiningOp<QuantizeOp>())
+    if (yielded.getDefiningOp<QuantizeOp>() || yielded.getDefiningOp<AmaxOp>())
       continue;
     auto reduce = yielded.getDefiningOp<ReduceOp>();
     Value summed = reduce ? reduce.getOperand() : Value();
@@ -206,6 +214,16 @@ void QuantizeEmitter::emitRows(const CodesOutput &out) {
   }
 }
 
+/// Raises the largest magnitude to that of the square.
+void QuantizeEmitter::emitLargest() {
+  Value all = bits.front();
+  for (Value row : ArrayRef(bits).drop_front())
+    all = magnitude::larger(b, all, row);
+  magnitude::raiseByWarp(
+      b, b.create<vector::ReductionOp>(vector::CombiningKind::MAXUI, all),
+      amaxResult);
+}
+
 FailureOr<GridKernel> QuantizeEmitter::emit(StringRef name) {
   if (failed(readOps()))
     return failure();
@@ -233,6 +251,8 @@ FailureOr<GridKernel> QuantizeEmitter::emit(StringRef name) {
   firstRow = b.linearize({squareRow, rowGroup}, {side, threadRows});
   firstCol = b.linearize({squareCol, column}, {side, lanes});
   loadSquare();
+  if (amaxResult)
+    emitLargest();
   emitSums();
   for (const CodesOutput &out : outputs)
     out.isTransposed() ? emitColumns(out) : emitRows(out);

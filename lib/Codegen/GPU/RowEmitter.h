@@ -72,6 +72,9 @@ private:
   void emitSweeps(mlir::Value row);
   void storeFull(Point &at);
   void storeRowResults(mlir::Value row, mlir::Value isFirst);
+  Values startMagnitudes() { return Values(magnitudes.size(), zeroBits()); }
+  void addMagnitudes(Point &at, llvm::MutableArrayRef<mlir::Value> bits);
+  void storeMagnitudes(llvm::ArrayRef<mlir::Value> bits);
 
   // Long rows.
   mlir::Value repeatedInRow(mlir::Value value);
@@ -102,6 +105,8 @@ private:
   size_t firstTotal() const {
     return shape.isHeld ? columnSums.size() * shape.tiles : 0;
   }
+  /// Largest magnitudes of a chunk follow its sums.
+  size_t firstMagnitude() const { return firstTotal() + totalSums.size(); }
   void clearColumns();
   void addToSums(Point &at, Values &sums, int64_t tile);
   void emitChunkRow(mlir::Value row, Values &sums);
@@ -111,6 +116,7 @@ private:
   void sumColumns(mlir::Value block);
   void sumTotals();
 
+  Values emitItem(mlir::Value item);
   void emitMap();
   void emitRows();
   void emitChunks();

@@ -2,6 +2,7 @@
 
 #include "RowKernels.h"
 
+#include "Magnitudes.h"
 #include "RowEmitter.h"
 
 #include "Codegen/Common/ElementwiseArith.h"
@@ -130,9 +131,42 @@ void DeviceRowEmitter::storeRowResults(Value row, Value isFirst) {
   });
 }
 
+void DeviceRowEmitter::addMagnitudes(Point &at, MutableArrayRef<Value> bits) {
+  for (auto [own, largest] : llvm::zip_equal(bits, magnitudes))
+    accumulate(largest.op, at, own);
+}
+
+/// Raises the results to what the threads of a warp have found, all of which
+/// are here.
+void DeviceRowEmitter::storeMagnitudes(ArrayRef<Value> bits) {
+  DeviceBuilder b(builder, loc);
+  for (auto [own, largest] : llvm::zip_equal(bits, magnitudes))
+    magnitude::raiseByWarp(b, largestLane(own), largest.output);
+}
+
 //===----------------------------------------------------------------------===//
 // Maps and rows
 //===----------------------------------------------------------------------===//
+
+/// Makes a vector of all rows; returns its magnitudes.
+DeviceRowEmitter::Values DeviceRowEmitter::emitItem(Value item) {
+  Values largest = startMagnitudes();
+  if (shape.form == DeviceForm::flat) {
+    Point at = pointAt(Value(), item, Value());
+    storeFull(at);
+    addMagnitudes(at, largest);
+    return largest;
+  }
+  Value count = index(shape.vectors);
+  Value row = builder.create<arith::DivUIOp>(loc, item, count);
+  Value vector = builder.create<arith::RemUIOp>(loc, item, count);
+  makeRowValues(row, 0);
+  Point at = pointAt(row, vector, Value());
+  storeFull(at);
+  addMagnitudes(at, largest);
+  storeRowResults(row, isZero(vector));
+  return largest;
+}
 
 void DeviceRowEmitter::emitMap() {
   Value block = threads.blockNumber(), number = threads.threadNumber();
@@ -141,19 +175,16 @@ void DeviceRowEmitter::emitMap() {
   bool isFlat = shape.form == DeviceForm::flat;
   int64_t items = shape.vectors * (isFlat ? 1 : space->rows());
   bool isWhole = items == shape.blocks * shape.threads;
-  emitIf(isWhole ? Value() : less(item, items), [&] {
-    if (isFlat) {
-      Point at = pointAt(Value(), item, Value());
-      return storeFull(at);
-    }
-    Value count = index(shape.vectors);
-    Value row = builder.create<arith::DivUIOp>(loc, item, count);
-    Value vector = builder.create<arith::RemUIOp>(loc, item, count);
-    makeRowValues(row, 0);
-    Point at = pointAt(row, vector, Value());
-    storeFull(at);
-    storeRowResults(row, isZero(vector));
-  });
+  if (isWhole)
+    return storeMagnitudes(emitItem(item));
+  Values none = startMagnitudes();
+  auto branch = builder.create<scf::IfOp>(
+      loc, less(item, items),
+      [&](OpBuilder &, Location) {
+        builder.create<scf::YieldOp>(loc, emitItem(item));
+      },
+      [&](OpBuilder &, Location) { builder.create<scf::YieldOp>(loc, none); });
+  storeMagnitudes(Values(branch.getResults()));
 }
 
 void DeviceRowEmitter::emitRows() {
@@ -170,8 +201,12 @@ void DeviceRowEmitter::emitRows() {
   bool isWhole = space->rows() == shape.blocks * perBlock;
   emitIf(isWhole ? Value() : less(row, space->rows()), [&] {
     emitSweeps(row);
-    Values none;
-    forTiles(row, none, [&](Point &at, Values &, int64_t) { storeFull(at); });
+    Values largest = startMagnitudes();
+    forTiles(row, largest, [&](Point &at, Values &carried, int64_t) {
+      storeFull(at);
+      addMagnitudes(at, carried);
+    });
+    storeMagnitudes(largest);
     storeRowResults(row, isZero(thread));
   });
 }

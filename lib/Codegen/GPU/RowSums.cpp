@@ -18,7 +18,8 @@ static constexpr int64_t sumThreads = 1024;
 //===----------------------------------------------------------------------===//
 
 /// Accumulators of a chunk: those of columns that are held, by sum and tile,
-/// then one per total, a vector of sums of elements or a sum of rows.
+/// then one per total, a vector of sums of elements or a sum of rows, then the
+/// largest magnitudes.
 DeviceRowEmitter::Values DeviceRowEmitter::startSums() {
   Values sums;
   if (shape.isHeld)
@@ -27,6 +28,7 @@ DeviceRowEmitter::Values DeviceRowEmitter::startSums() {
   for (RowSum &sum : totalSums)
     sums.push_back(isFull(sum.op.getOperand()) ? broadcast(identity(sum.op))
                                                : identity(sum.op));
+  llvm::append_range(sums, startMagnitudes());
   return sums;
 }
 
@@ -58,6 +60,7 @@ void DeviceRowEmitter::addToSums(Point &at, Values &sums, int64_t tile) {
   for (auto [position, sum] : llvm::enumerate(totalSums))
     if (isFull(sum.op.getOperand()))
       accumulate(sum.op, at, sums[firstTotal() + position]);
+  addMagnitudes(at, MutableArrayRef(sums).drop_front(firstMagnitude()));
 }
 
 /// One row of a chunk.
@@ -138,7 +141,9 @@ void DeviceRowEmitter::emitChunks() {
         emitChunkRow(row, sums);
         builder.create<scf::YieldOp>(loc, sums);
       });
-  storeSums(SmallVector<Value>(loop.getResults()));
+  Values sums(loop.getResults());
+  storeSums(ArrayRef(sums).take_front(firstMagnitude()));
+  storeMagnitudes(ArrayRef(sums).drop_front(firstMagnitude()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,8 @@
 // codes have scales of lies in one block. Codes of the transpose are put
 // together in shared memory.
 //
+// Instead of codes, the largest magnitude of all squares can be found.
+//
 // The matrix is an input, or what elementwise ops and rotations make of inputs:
 // parts side by side, of which a square has elements of one.
 //
@@ -101,6 +103,7 @@ private:
   llvm::SmallVector<mlir::Value> rowsOfParts(mlir::ValueRange parts,
                                              int64_t first);
   void emitSums();
+  void emitLargest();
   void emitRows(const CodesOutput &out);
   std::optional<Scale> commonScale(const CodesOutput &out);
   Scale scaleOfRow(const CodesOutput &out, int64_t number, mlir::Value row);
@@ -150,10 +153,11 @@ private:
   llvm::SmallVector<mlir::Value> sums;
   llvm::SmallVector<MatrixInput> inputs; ///< by number; of others: no address
   mlir::Value source;                    ///< the matrix, in the launch's body
-  int64_t rows, cols;                    ///< of the matrix
-  mlir::Value squareRow, squareCol;      ///< number of the block's square
-  mlir::Value thread, column, rowGroup;  ///< of the thread in the square
-  mlir::Value firstRow, firstCol;        ///< of its elements in the matrix
+  mlir::Value amaxResult; ///< address of its largest magnitude; null: not asked
+  int64_t rows, cols;     ///< of the matrix
+  mlir::Value squareRow, squareCol;     ///< number of the block's square
+  mlir::Value thread, column, rowGroup; ///< of the thread in the square
+  mlir::Value firstRow, firstCol;       ///< of its elements in the matrix
   llvm::SmallVector<mlir::Value> values,
       bits;                         ///< of its rows: vectors of 8, f32 and i32
   mlir::Value table, amaxes, words; ///< in shared memory

@@ -323,6 +323,15 @@ std::string ProgramLowering::keyOf(LaunchOp launch, StringRef stage) {
   return key;
 }
 
+void ProgramLowering::zeroMagnitudes(LaunchOp launch) {
+  Operation *yield = launch.getBodyBlock().getTerminator();
+  for (auto [yielded, output] :
+       llvm::zip(yield->getOperands(), launch.getOutputs()))
+    if (yielded.getDefiningOp<AmaxOp>())
+      writer.call("honert_zero", {writer.integer(arenaOffset(output)),
+                                  writer.integer(sizeof(float))});
+}
+
 SmallVector<Value> ProgramLowering::nameOperands(LaunchOp launch) {
   return {writer.string(labelOf(launch)),
           writer.string(sourceOf(launch.getLoc()))};

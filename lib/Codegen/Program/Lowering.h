@@ -64,6 +64,9 @@ protected:
   bool describeGroupedProduct(plan::LaunchOp launch);
   /// A library's convolution; false: the library has none of this form.
   bool describeLibraryConvolution(plan::LaunchOp launch);
+  /// Sets the largest magnitudes that the launch finds to zero, before its
+  /// kernels raise them. Those of no elements are 0, too.
+  void zeroMagnitudes(plan::LaunchOp launch);
   /// The name and the user's source line, as the first operands of a call.
   llvm::SmallVector<mlir::Value> nameOperands(plan::LaunchOp launch);
   /// Offsets of the launch's buffers in the arena, as the last two.

@@ -9,14 +9,21 @@
 using namespace mlir;
 using namespace hone;
 
-Value hone::withoutReshapes(Value value) {
-  while (value.hasOneUse()) {
+Value hone::withoutReshapes(Value value, unsigned readers) {
+  while (llvm::hasNItems(value.getUses(), readers)) {
     auto reshape = value.getDefiningOp<ReshapeOp>();
     if (!reshape)
       return value;
     value = reshape.getOperand();
+    readers = 1;
   }
   return Value();
+}
+
+Value hone::codedMatrix(FusedOp codes) {
+  auto first = cast<QuantizeOp>(codes.getBodyBlock().front());
+  return codes
+      .getInputs()[cast<BlockArgument>(first.getOperand()).getArgNumber()];
 }
 
 static Value stripReshapes(Value value) {

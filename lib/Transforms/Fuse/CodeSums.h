@@ -10,8 +10,12 @@ namespace hone {
 /// Columns that a thread of a kernel of codes has, of one row.
 constexpr int64_t threadWidth = 8;
 
-/// What `value` reshapes; null where others read what is between.
-mlir::Value withoutReshapes(mlir::Value value);
+/// What `value` reshapes, which has so many readers; null where others read it,
+/// or what is between.
+mlir::Value withoutReshapes(mlir::Value value, unsigned readers = 1);
+
+/// Of a group that makes nothing but codes: the matrix that it makes them of.
+mlir::Value codedMatrix(FusedOp codes);
 
 /// Splits the row group that makes the matrix of `codes`, a group of codes, and
 /// sums of its columns, as a GELU's gradient and that of a bias: into a map and

@@ -27,11 +27,15 @@ struct Part {
   OpResult result; ///< of the maker, which is the part in some shape
 };
 
-/// A group that makes codes of one matrix, and what makes this.
+/// A group that makes codes of one matrix, one that finds its largest magnitude
+/// before, if there is such, and what makes the matrix.
 class Merge {
 public:
-  explicit Merge(FusedOp codes)
-      : codes(codes), matrix(codes.getInputs().front()) {}
+  Merge(FusedOp codes, FusedOp amax) : matrix(codedMatrix(codes)) {
+    if (amax)
+      readers.push_back(amax);
+    readers.push_back(codes);
+  }
 
   /// Whether the kernels can be one.
   bool find();
@@ -39,6 +43,7 @@ public:
 
 private:
   bool findParts();
+  SmallVector<Value> partsOfMatrix();
   bool takes(FusedOp maker);
   bool takesMap(FusedOp map);
   bool takesRotation(FusedOp rotation);
@@ -50,30 +55,53 @@ private:
   void cloneMaker(OpBuilder &outside, FusedOp merged, const Part &part,
                   IRMapping &mapping);
   Value cloneParts(OpBuilder &outside, FusedOp merged);
+  void rewrite(FusedOp reader);
 
-  FusedOp codes;
+  SmallVector<FusedOp, 2> readers; ///< of the matrix
   Value matrix;
   SmallVector<Part> parts; ///< side by side
   llvm::SetVector<FusedOp> makers;
 };
 } // namespace
 
-/// Whether the kernel makes nothing but codes of its only input, by tiles.
+/// Whether the kernel makes nothing but codes of one input, by tiles or by an
+/// input that is its largest magnitude.
 static bool makesCodes(FusedOp group) {
-  bool hasCodes = false;
+  Value matrix;
   for (Operation &op : group.getBodyBlock().without_terminator()) {
     auto quantize = dyn_cast<QuantizeOp>(op);
-    if (!quantize || quantize.getAmax())
+    if (!quantize || (matrix && matrix != quantize.getOperand()) ||
+        !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
       return false;
-    hasCodes = true;
+    matrix = quantize.getOperand();
   }
-  return hasCodes && group.getInputs().size() == 1;
+  return matrix != nullptr;
+}
+
+/// Whether the codes have one scale, of a largest magnitude that is an input.
+static bool readsAmax(FusedOp codes) {
+  return bool(cast<QuantizeOp>(codes.getBodyBlock().front()).getAmax());
+}
+
+/// The group that does nothing but find the largest magnitude that `codes`
+/// need; null: it is found where the matrix is made, or not needed.
+static FusedOp findAmax(FusedOp codes) {
+  Value matrix = codedMatrix(codes);
+  for (Operation *reader : matrix.getUsers()) {
+    auto group = dyn_cast<FusedOp>(reader);
+    if (group && group != codes && group->getBlock() == codes->getBlock() &&
+        isa<AmaxOp>(group.getBodyBlock().front()) &&
+        group.getFamily() == KernelFamily::dataMovement &&
+        group.getInputs().size() == 1)
+      return group;
+  }
+  return {};
 }
 
 /// The values of which a value is made, side by side in its last dimension.
-/// Empty: it is read by others.
-static SmallVector<Value> partsOf(Value value) {
-  value = withoutReshapes(value);
+/// Empty: others than so many read it.
+static SmallVector<Value> partsOf(Value value, unsigned readers) {
+  value = withoutReshapes(value, readers);
   if (!value)
     return {};
   auto concat = value.getDefiningOp<ConcatOp>();
@@ -89,14 +117,19 @@ static SmallVector<Value> partsOf(Value value) {
 /// Widths at which a tile never holds elements of two parts.
 static constexpr int64_t tileWidth = 128;
 
+SmallVector<Value> Merge::partsOfMatrix() {
+  return partsOf(matrix, readers.size());
+}
+
 bool Merge::findParts() {
-  SmallVector<Value> values = partsOf(matrix);
+  SmallVector<Value> values = partsOfMatrix();
   int64_t width = 0;
   for (Value value : values) {
     Part part = {value, shapeOf(value).back(), {}, {}};
     if (values.size() == 1)
       part.width = shapeOf(matrix).back();
-    auto result = dyn_cast_or_null<OpResult>(withoutReshapes(value));
+    unsigned count = value == matrix ? readers.size() : 1;
+    auto result = dyn_cast_or_null<OpResult>(withoutReshapes(value, count));
     auto maker = result ? dyn_cast<FusedOp>(result.getOwner()) : FusedOp();
     if (maker && takes(maker)) {
       part.maker = maker;
@@ -188,15 +221,29 @@ bool Merge::takesRotation(FusedOp rotation) {
          !input.getDefiningOp<SliceOp>();
 }
 
+/// Bytes of values with an element per point.
+static int64_t bytesOfPoints(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values)
+    if (shapeOf(value).size() > 1)
+      bytes += byteSize(value.getType());
+  return bytes;
+}
+
 bool Merge::takes(FusedOp maker) {
+  unsigned count = readers.size();
+  SmallVector<Value> values = partsOfMatrix();
   auto isPart = [&](Value result) {
-    Value value = matrix;
-    return llvm::any_of(partsOf(value), [&](Value part) {
-      return withoutReshapes(part) == result;
+    return llvm::any_of(values, [&](Value part) {
+      return withoutReshapes(part, part == matrix ? count : 1) == result;
     });
   };
-  if (maker->getBlock() != codes->getBlock() ||
+  if (maker->getBlock() != readers.back()->getBlock() ||
       !llvm::all_of(maker.getOutputs(), isPart))
+    return false;
+  // Apart, its inputs are read once, and its results written and read by all.
+  if (int64_t(count - 1) * bytesOfPoints(maker.getInputs()) >=
+      int64_t(count + 1) * bytesOfPoints(maker.getOutputs()))
     return false;
   return maker.getFamily() == KernelFamily::map    ? takesMap(maker)
          : maker.getFamily() == KernelFamily::rope ? takesRotation(maker)
@@ -368,38 +415,46 @@ Value Merge::cloneParts(OpBuilder &outside, FusedOp merged) {
     return made.front();
   OpBuilder builder(merged->getContext());
   builder.setInsertionPointToEnd(&merged.getBodyBlock());
-  return builder.create<ConcatOp>(codes.getLoc(), matrix.getType(), made,
+  return builder.create<ConcatOp>(merged.getLoc(), matrix.getType(), made,
                                   /*dim=*/1);
 }
 
-void Merge::apply() {
-  OpBuilder outside(codes), builder(codes->getContext());
+/// Lets `reader` compute the matrix.
+void Merge::rewrite(FusedOp reader) {
+  OpBuilder outside(reader), builder(reader->getContext());
   auto merged =
-      outside.create<FusedOp>(codes.getLoc(), codes.getOutputs().getTypes(),
-                              codes.getFamily(), ValueRange());
-  merged->setDiscardableAttrs(codes->getDiscardableAttrDictionary());
+      outside.create<FusedOp>(reader.getLoc(), reader.getOutputs().getTypes(),
+                              reader.getFamily(), ValueRange());
+  merged->setDiscardableAttrs(reader->getDiscardableAttrDictionary());
   builder.createBlock(&merged.getBody());
   outside.setInsertionPoint(merged);
   IRMapping mapping;
-  mapping.map(codes.getBodyBlock().getArgument(0), cloneParts(outside, merged));
+  Value made = cloneParts(outside, merged);
+  for (auto [argument, input] :
+       llvm::zip(reader.getBodyBlock().getArguments(), reader.getInputs()))
+    mapping.map(argument, input == matrix ? made : argumentOf(merged, input));
   builder.setInsertionPointToEnd(&merged.getBodyBlock());
-  for (Operation &op : codes.getBodyBlock())
+  for (Operation &op : reader.getBodyBlock())
     builder.clone(op, mapping);
-  codes.replaceAllUsesWith(merged.getOutputs());
-  codes.erase();
+  reader.replaceAllUsesWith(merged.getOutputs());
+  reader.erase();
+}
+
+void Merge::apply() {
+  for (FusedOp reader : readers)
+    rewrite(reader);
   eraseUnread(matrix);
   for (FusedOp maker : llvm::reverse(makers))
     maker.erase();
 }
 
-/// Gives norms whose result nothing but codes reads to the kernel of these.
-static void splitNorm(FusedOp codes) {
-  if (!makesCodes(codes))
-    return;
-  auto result =
-      dyn_cast_or_null<OpResult>(withoutReshapes(codes.getInputs().front()));
+/// Gives norms whose result nothing but codes reads to the kernel of these,
+/// and maps that need not write it.
+static void splitTail(FusedOp codes) {
+  Value matrix = codedMatrix(codes);
+  auto result = dyn_cast_or_null<OpResult>(withoutReshapes(matrix));
   if (!result || shapeOf(result).back() % threadWidth != 0 ||
-      shapeOf(result).back() != shapeOf(codes.getInputs().front()).back() ||
+      shapeOf(result).back() != shapeOf(matrix).back() ||
       result.getOwner()->getBlock() != codes->getBlock())
     return;
   if (std::optional<RowTail> tail = RowTail::of(result))
@@ -422,9 +477,12 @@ struct FuseIntoCodes : hone::impl::FuseIntoCodesBase<FuseIntoCodes> {
       if (makesCodes(group))
         groups.push_back(group);
     for (FusedOp codes : groups) {
-      splitNorm(codes);
-      splitSums(codes);
-      if (Merge merge(mergeSums(codes)); merge.find())
+      splitTail(codes);
+      if (!readsAmax(codes)) {
+        splitSums(codes);
+        codes = mergeSums(codes);
+      }
+      if (Merge merge(codes, findAmax(codes)); merge.find())
         merge.apply();
     }
   }

@@ -65,8 +65,8 @@ private:
   interp::Tensors arguments;
   std::vector<int64_t> offsets, sizes; // of the launch's buffers
   size_t firstOutput, outputs;
+  std::vector<size_t> raised; ///< buffers that are 0 before
   std::vector<Stage> stages;
-  bool startsFromZero = false; ///< what is written is 0 before
   std::unique_ptr<DeviceJit> jit;
 };
 } // namespace
@@ -125,13 +125,13 @@ void DeviceRunner::emitAdds(OpBuilder &b, gpu::GPUModuleOp device) {
 /// Whether the launch is about codes of fp8, which have kernels of their own.
 bool DeviceRunner::emitCodes(OpBuilder &b, gpu::GPUModuleOp device) {
   plan::LaunchOp launch = launchCase.launch;
-  Operation &first = launch.getBodyBlock().front();
   Operation *last = launch.getBodyBlock().getTerminator()->getPrevNode();
-  auto emit = isa_and_nonnull<QuantizeOp>(last) ? emitDeviceQuantize
-              : isa<AmaxOp>(first)              ? emitDeviceAmax
-                                                : nullptr;
-  if (!emit)
+  bool isMap = launch.getFamily() == KernelFamily::map ||
+               launch.getFamily() == KernelFamily::row;
+  if (isMap || !isa_and_nonnull<QuantizeOp, AmaxOp>(last))
     return false;
+  bool isOfInput = isa<AmaxOp>(launch.getBodyBlock().front());
+  auto emit = isOfInput ? emitDeviceAmax : emitDeviceQuantize;
   b.setInsertionPoint(device.getBody(), --device.getBody()->end());
   auto kernel = emit(b, "codes", launch);
   EXPECT_TRUE(succeeded(kernel));
@@ -144,7 +144,6 @@ bool DeviceRunner::emitCodes(OpBuilder &b, gpu::GPUModuleOp device) {
     if (succeeded(sums))
       add(*sums, /*takesArena=*/false);
   }
-  startsFromZero = isa<AmaxOp>(first);
   return true;
 }
 
@@ -211,6 +210,7 @@ DeviceRunner::DeviceRunner(Emitter emit, const std::string &text,
   }
   firstOutput = launch.getInputs().size();
   outputs = launch.getOutputs().size();
+  raised = hone::test::raisedBuffers(launch);
   emitAll(emit);
   launch->getParentOfType<plan::ProgramOp>().erase();
   launchCase.func.erase();
@@ -231,9 +231,8 @@ std::vector<std::vector<char>> DeviceRunner::run(uint64_t seed) {
         pitch = elements;
     writeRows(argument, pitch, arena + offsets[index]);
   }
-  for (size_t index = firstOutput; index != offsets.size(); ++index)
-    if (startsFromZero)
-      std::fill_n(arena + offsets[index], sizes[index], 0);
+  for (size_t index : raised)
+    std::fill_n(arena + offsets[index], sizes[index], 0);
   std::vector<DeviceBuffer> buffers;
   for (auto [offset, size] : llvm::zip(offsets, sizes))
     buffers.push_back({arena + offset, size});

@@ -78,6 +78,7 @@ public:
       declareEntry(builder, *kernel);
     }
     items = stageItems.front();
+    raised = raisedBuffers(kernelCase.launch);
     for (Value buffer : kernelCase.launch.getScratch())
       scratch.push_back(cast<MemRefType>(buffer.getType()));
     kernelCase.launch->getParentOfType<plan::ProgramOp>().erase();
@@ -107,6 +108,8 @@ public:
       memory.push_back(std::make_unique<Memory>(byteSize(type)));
       buffers.push_back(memory.back()->data);
     }
+    for (size_t index : raised)
+      std::fill_n(memory[index]->data, memory[index]->size, 0);
     for (size_t i = 0; i + 1 < cuts.size(); ++i)
       jit->callEntry("kernel0", buffers, cuts[i], cuts[i + 1]);
     for (size_t stage = 1; stage < stageItems.size(); ++stage)
@@ -128,7 +131,8 @@ public:
   SmallVector<Type> argumentTypes, results;
   SmallVector<MemRefType> scratch;
   SmallVector<int64_t> stageItems;
-  int64_t items; // of the first stage
+  std::vector<size_t> raised; ///< buffers that are 0 before
+  int64_t items;              // of the first stage
   std::unique_ptr<Jit> jit;
 };
 } // namespace

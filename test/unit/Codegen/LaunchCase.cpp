@@ -142,6 +142,15 @@ static Tensor randomTensor(RankedTensorType type, int64_t bound,
 // Launches
 //===----------------------------------------------------------------------===//
 
+std::vector<size_t> hone::test::raisedBuffers(plan::LaunchOp launch) {
+  std::vector<size_t> raised;
+  Operation *yield = launch.getBodyBlock().getTerminator();
+  for (auto [number, yielded] : llvm::enumerate(yield->getOperands()))
+    if (yielded.getDefiningOp<AmaxOp>())
+      raised.push_back(launch.getInputs().size() + number);
+  return raised;
+}
+
 int64_t hone::test::pitchOf(const CaseOptions &options, unsigned argument,
                             RankedTensorType type) {
   for (auto [pitched, elements] : options.rowPitch)

@@ -31,6 +31,10 @@ struct LaunchCase {
 interp::Tensors argumentsOf(mlir::func::FuncOp func,
                             const CaseOptions &options);
 
+/// Numbers of the launch's buffers that kernels raise, from 0: those of largest
+/// magnitudes.
+std::vector<size_t> raisedBuffers(plan::LaunchOp launch);
+
 /// Elements between rows of an argument's buffer.
 int64_t pitchOf(const CaseOptions &options, unsigned argument,
                 mlir::RankedTensorType type);

@@ -65,6 +65,16 @@ std::string codesOf(const std::string &arguments, const std::string &body,
                {"BODY", body}});
 }
 
+/// One that returns the largest magnitude of `%x` instead.
+std::string largestOf(const std::string &arguments, const std::string &body,
+                      Shape shape) {
+  return with("func.func @f(ARGUMENTS) -> tensor<f32> {\nBODY"
+              "  %l = hone.amax %x : X\n  return %l : tensor<f32>\n}",
+              {{"X", tensor({shape.rows, shape.columns}, "bf16")},
+               {"ARGUMENTS", arguments},
+               {"BODY", body}});
+}
+
 /// Multiples of 1/8 below 16, which bf16 has: sums of products of two are exact
 /// in f32.
 std::vector<double> eighths(int64_t count, int64_t seed) {
@@ -110,6 +120,8 @@ TEST(QuantizeSources, Norm) {
                       {4, eighths(shape.columns, 4)}};
       expectLikeInterpreterOnDevice(
           emitNothing, codesOf(arguments, body, shape, tile), options);
+      expectLikeInterpreterOnDevice(emitNothing,
+                                    largestOf(arguments, body, shape), options);
     }
 }
 
@@ -172,5 +184,7 @@ TEST(QuantizeSources, Rotation) {
                       {3, eighths(shape.rows * 128, 4)}};
       expectLikeInterpreterOnDevice(
           emitNothing, codesOf(arguments, body, shape, tile), options);
+      expectLikeInterpreterOnDevice(emitNothing,
+                                    largestOf(arguments, body, shape), options);
     }
 }

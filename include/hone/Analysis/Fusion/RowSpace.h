@@ -28,7 +28,8 @@ enum class Role {
   Key,    ///< the key of a random op, read whole
   Table,  ///< a matrix of which each row of the space picks one row
   ColumnSum, ///< sum over rows: a result that no op of the set reads
-  TotalSum   ///< sum over everything, of a Full or Row value: likewise
+  TotalSum,  ///< sum over everything, of a Full or Row value: likewise
+  TotalMax   ///< largest magnitude of a Full value: likewise
 };
 
 /// Roles of every value that a set of ops reads or makes.
@@ -70,7 +71,7 @@ public:
   /// reductions of the row; it loads a point before it stores there. What has
   /// fewer elements than there are points is read by threads of other rows, at
   /// any time. A sum over rows is at no point: a second kernel writes it, and
-  /// reads partial sums alone.
+  /// reads partial sums alone. A largest magnitude grows while rows are read.
   bool mayOverwrite(mlir::Value result, mlir::Value argument) const;
 
 private:
@@ -81,6 +82,7 @@ private:
   bool visit(mlir::Operation *op, bool &changed);
   bool visitBroadcast(BroadcastOp op, bool &changed);
   bool visitReduce(ReduceOp op, bool &changed);
+  bool visitAmax(AmaxOp op, bool &changed);
   bool unify(mlir::ValueRange values, bool &changed);
 
   int64_t numRows, numCols;

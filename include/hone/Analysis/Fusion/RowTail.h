@@ -3,7 +3,8 @@
 // A norm reduces each row, then makes its result of the row's elements, of what
 // it found per row (a mean, an inverse deviation), and of weights per column.
 // Another kernel that has the elements in registers can make the result, too,
-// given the values per row: the tail of the norm.
+// given the values per row: the tail of the norm. Likewise of a map whose
+// kernel finds the largest magnitude of its result, and need not write it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@ namespace hone {
 bool isComputedFloat(mlir::Value value);
 
 struct RowTail {
-  mlir::OpResult result; ///< of the row group
+  mlir::OpResult result; ///< of the row group or map
   /// Ops of its body that make the result, in program order: elementwise ops,
   /// broadcasts of vectors, and constants of one number.
   llvm::SmallVector<mlir::Operation *> ops;
