@@ -10,10 +10,14 @@ using namespace hone;
 
 /// Bytes that quantising moves per element of an operand, beyond what bf16
 /// moves: the bf16 value is read (2), and codes along its rows and along its
-/// columns are written, by one kernel (1 + 1). One scale per tensor needs the
-/// largest magnitude first, another pass (2).
-static double bytesPerElement(Fp8Scaling scaling) {
-  return scaling == Fp8Scaling::tensor ? 6 : 4;
+/// columns are written, by one kernel (1 + 1). The largest magnitude that one
+/// scale per tensor needs is found where the value is made.
+static constexpr double bytesPerElement = 4;
+
+/// The same of what the call of a library makes: one scale per tensor needs
+/// another pass (2).
+static double callBytes(Fp8Scaling scaling) {
+  return bytesPerElement + (scaling == Fp8Scaling::tensor ? 2 : 0);
 }
 
 /// Tiles of a row of activations or gradients, and of a weight.
@@ -45,14 +49,12 @@ static double savedSeconds(const TargetDescription &target,
   return 2 * (3 / target.device().narrow - 2 / rate - 1 / ofGradient);
 }
 
-static double passSeconds(const TargetDescription &target, Fp8Scaling scaling) {
-  return bytesPerElement(scaling) / target.bytesPerSecond();
-}
-
 /// The same of what the kernel of codes computes itself: with scales by tiles
-/// it writes codes where bf16 had its value written.
+/// it writes codes where bf16 had its value written. With one scale per tensor
+/// the value is written with its largest magnitude, or computed once more for
+/// it, which takes no more than that (2 + 2).
 static double computedBytes(Fp8Scaling scaling) {
-  return scaling == Fp8Scaling::tensor ? bytesPerElement(scaling) : 0;
+  return scaling == Fp8Scaling::tensor ? bytesPerElement : 0;
 }
 
 /// Of the input. Where a GELU made it, the product of codes that makes the
@@ -60,16 +62,26 @@ static double computedBytes(Fp8Scaling scaling) {
 /// read once more (2 + 2).
 static double inputBytes(CodeNeighbor input, Fp8Scaling scaling) {
   if (input == CodeNeighbor::matrix)
-    return bytesPerElement(scaling);
+    return bytesPerElement;
+  if (input == CodeNeighbor::call)
+    return callBytes(scaling);
   return computedBytes(scaling) + (input == CodeNeighbor::gelu ? 4 : 0);
 }
 
 /// Of the gradient of the output. Where a GELU reads this, a kernel of its own
 /// reads the argument (2) that the call of bf16 had.
 static double outputBytes(CodeNeighbor output, Fp8Scaling scaling) {
-  if (output == CodeNeighbor::map)
+  switch (output) {
+  case CodeNeighbor::matrix:
+    return bytesPerElement;
+  case CodeNeighbor::call:
+    return callBytes(scaling);
+  case CodeNeighbor::map:
     return computedBytes(scaling);
-  return bytesPerElement(scaling) + (output == CodeNeighbor::gelu ? 2 : 0);
+  case CodeNeighbor::gelu:
+    return bytesPerElement + computedBytes(scaling) + 2;
+  }
+  llvm_unreachable("unknown neighbor");
 }
 
 double hone::quantizationGain(const TargetDescription &target,
@@ -86,5 +98,5 @@ double hone::leastQuantizedSize(const TargetDescription &target,
                                 Fp8Scaling scaling) {
   double saved = savedSeconds(target, scaling);
   return saved == 0 ? std::numeric_limits<double>::infinity()
-                    : passSeconds(target, scaling) / saved;
+                    : bytesPerElement / target.bytesPerSecond() / saved;
 }

@@ -105,10 +105,19 @@ static bool isInCall(GeluOp gelu, Type element,
          table.geluBwd;
 }
 
+/// Whether the call of a library computes the op.
+static bool isCall(Operation *op) {
+  KernelFamily family = cast<HoneOpInterface>(op).getKernelFamily();
+  return family == KernelFamily::attention ||
+         family == KernelFamily::contraction;
+}
+
 /// What makes a product's input.
 static CodeNeighbor neighborOfInput(Value input,
                                     const TargetDescription &target) {
   Operation *maker = stripMovers(input).getDefiningOp();
+  if (maker && isCall(maker))
+    return CodeNeighbor::call;
   if (!maker || !maker->hasTrait<OpTrait::Elementwise>() || !maker->hasOneUse())
     return CodeNeighbor::matrix;
   auto gelu = dyn_cast<GeluOp>(maker);
@@ -132,10 +141,12 @@ static CodeNeighbor neighborOfOutput(Value output, Type element,
                 ? CodeNeighbor::gelu
                 : CodeNeighbor::matrix;
     else if (!reader->hasTrait<OpTrait::Elementwise>())
-      own = CodeNeighbor::matrix;
+      own = isa<HoneOpInterface>(reader) && isCall(reader)
+                ? CodeNeighbor::call
+                : CodeNeighbor::matrix;
     if (own == CodeNeighbor::gelu)
       return own;
-    if (own == CodeNeighbor::matrix)
+    if (own != CodeNeighbor::map)
       known = own;
   }
   return known;

@@ -16,7 +16,8 @@ namespace hone {
 
 /// What is at either side of a product, as far as codes change its traffic.
 enum class CodeNeighbor {
-  matrix, ///< a matrix that is stored in bf16, too
+  matrix, ///< a matrix that a kernel of ours stores in bf16, too
+  call,   ///< one that the call of a library makes
   map,    ///< elementwise ops that the kernel of codes can compute
   gelu    ///< a GELU that a call of bf16 computes, and its gradient likewise
 };
