@@ -64,6 +64,46 @@ static llvm::Error replaceAssembly(llvm::Function &function) {
   return llvm::Error::success();
 }
 
+/// Whether C has no one way to pass what the instruction takes and gives.
+static bool needsWrapping(llvm::FunctionType *type) {
+  return type->getReturnType()->isStructTy() ||
+         llvm::any_of(type->params(), [](llvm::Type *operand) {
+           return operand->isVectorTy();
+         });
+}
+
+/// Makes a call of the emulator's function, which writes several results to
+/// where its first operand points, and takes vectors as integers.
+static void wrapCall(llvm::CallBase &call, llvm::StringRef name) {
+  llvm::IRBuilder<> builder(&call);
+  llvm::SmallVector<llvm::Value *> operands;
+  llvm::Type *made = call.getType();
+  llvm::AllocaInst *results = nullptr;
+  if (made->isStructTy()) {
+    llvm::BasicBlock &entry = call.getFunction()->getEntryBlock();
+    results = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(made);
+    operands.push_back(results);
+  }
+  for (llvm::Value *operand : call.args()) {
+    llvm::Type *type = operand->getType();
+    if (type->isVectorTy())
+      operand = builder.CreateBitCast(
+          operand, builder.getIntNTy(type->getPrimitiveSizeInBits()));
+    operands.push_back(operand);
+  }
+  llvm::SmallVector<llvm::Type *> types;
+  for (llvm::Value *operand : operands)
+    types.push_back(operand->getType());
+  auto *type = llvm::FunctionType::get(results ? builder.getVoidTy() : made,
+                                       types, /*isVarArg=*/false);
+  llvm::Value *result = builder.CreateCall(
+      call.getModule()->getOrInsertFunction(name, type), operands);
+  if (results)
+    result = builder.CreateLoad(made, results);
+  call.replaceAllUsesWith(result);
+  call.eraseFromParent();
+}
+
 /// Makes calls of the emulator from device instructions.
 static llvm::Error replaceInstructions(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -76,7 +116,10 @@ static llvm::Error replaceInstructions(llvm::Module &module) {
     if (!instruction.use_empty() && !isEmulated(name))
       return refuse("device code holds '" + instruction.getName() +
                     "', which the emulator does not know");
-    if (!instruction.use_empty()) {
+    if (needsWrapping(instruction.getFunctionType())) {
+      for (llvm::User *user : llvm::make_early_inc_range(instruction.users()))
+        wrapCall(*llvm::cast<llvm::CallBase>(user), name);
+    } else if (!instruction.use_empty()) {
       llvm::FunctionCallee function =
           module.getOrInsertFunction(name, instruction.getFunctionType());
       for (llvm::User *user : instruction.users())

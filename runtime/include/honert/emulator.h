@@ -14,9 +14,12 @@
  *     or both are atomic
  *   - a write to what the same launch reads as constant memory, by a path that
  *     may hold old values
+ *   - an access to shared memory into which an asynchronous copy goes on, and a
+ *     thread that ends before its copies
+ *   - matrices of a warp that not all of its lanes load or multiply
  *
- * Shared memory holds NaNs (bytes 0xFF) when a block starts. The last three
- * of the list need code that the compiler instrumented.
+ * Shared memory holds NaNs (bytes 0xFF) when a block starts. Accesses,
+ * constants and races need code that the compiler instrumented.
  *
  *===----------------------------------------------------------------------===*/
 

@@ -118,7 +118,10 @@ template <typename T> void Emulator::mix(std::vector<T> &order) {
 void Emulator::runThread() {
   Emulator &self = active();
   self.kernel->thread(self.args);
-  self.threads[self.current].state = State::Ended;
+  Thread &thread = self.threads[self.current];
+  if (!thread.open.empty() || !thread.groups.empty())
+    self.fail(self.current, "ends while its copies into shared memory go on");
+  thread.state = State::Ended;
   self.fibres.leave();
 }
 
@@ -216,7 +219,8 @@ bool Emulator::checkMembers(size_t first, size_t end, size_t thread) {
                       ", which waits at a barrier");
     if (member.state == State::AtShuffle &&
         (member.shuffle.members != own.members ||
-         member.shuffle.kind != own.kind))
+         member.shuffle.kind != own.kind ||
+         member.shuffle.together != own.together))
       return complain(" waits for lane ", other - first,
                       ", which waits in another shuffle");
   }
@@ -262,6 +266,8 @@ bool Emulator::readLane(size_t first, size_t end, size_t thread) {
   case ShuffleKind::Ballot:
     threads[thread].result = countVotes(first, end, own.members);
     return true;
+  case ShuffleKind::Together:
+    return runTogether(first, end, thread);
   }
   if (!isWithin)
     source = lane;
@@ -277,6 +283,22 @@ bool Emulator::readLane(size_t first, size_t end, size_t thread) {
   if (threads[other].state != State::AtShuffle)
     return complain(", which has ended");
   threads[thread].result = threads[other].shuffle.value;
+  return true;
+}
+
+/// All lanes came to one computation.
+bool Emulator::runTogether(size_t first, size_t end, size_t thread) {
+  void *lanes[warpSize];
+  for (size_t lane = 0; lane < warpSize; ++lane) {
+    size_t other = first + lane;
+    if (other >= end || threads[other].state != State::AtShuffle)
+      return fail(thread,
+                  "computes with all lanes of its warp, but lane " +
+                      std::to_string(lane) +
+                      (other >= end ? " does not exist" : " has ended"));
+    lanes[lane] = threads[other].shuffle.own;
+  }
+  threads[thread].shuffle.together(lanes);
   return true;
 }
 
@@ -298,6 +320,8 @@ bool Emulator::answerShuffles(size_t first, size_t end, bool &answered) {
     checked = &own;
     if (!readLane(first, end, thread))
       return false;
+    if (own.kind == ShuffleKind::Together)
+      break; // of all lanes
   }
   for (size_t thread = first; thread < end; ++thread)
     if (isWaiting(thread))
@@ -326,18 +350,74 @@ uint32_t Emulator::exchange(const Shuffle &shuffle) {
   return isWrong ? shuffle.value : self.result;
 }
 
-void Emulator::access(uintptr_t address, size_t bytes, size_t alignment,
-                      int64_t kind) {
-  if (bytes == 0 || (faults & honemu_fault_barrier) ||
-      (!(kind & honemu_is_shared) && fibres.isOnStack(address, bytes)))
-    return;
-  std::string wrong = memory.check(
-      {address, bytes, alignment, (kind & honemu_writes) != 0,
-       (kind & honemu_is_atomic) != 0, (kind & honemu_is_shared) != 0,
-       (kind & honemu_is_constant) != 0, static_cast<uint32_t>(current)});
+void Emulator::computeTogether(WarpFunction function, void *own) {
+  exchange({ShuffleKind::Together, 0xFFFFFFFF, 0, 0, 0, function, own});
+}
+
+void Emulator::expectRight(const std::string &wrong) {
   if (wrong.empty())
     return;
   fail(current, wrong);
   // The access must not happen: this thread does not go on.
   fibres.leave();
+}
+
+void Emulator::access(uintptr_t address, size_t bytes, size_t alignment,
+                      int64_t kind) {
+  if (bytes == 0 || (faults & honemu_fault_barrier) ||
+      (!(kind & honemu_is_shared) && fibres.isOnStack(address, bytes)))
+    return;
+  expectRight(memory.check(
+      {address, bytes, alignment, (kind & honemu_writes) != 0,
+       (kind & honemu_is_atomic) != 0, (kind & honemu_is_shared) != 0,
+       (kind & honemu_is_constant) != 0, static_cast<uint32_t>(current)}));
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous copies
+//===----------------------------------------------------------------------===//
+
+static Access writeOf(const AsyncCopy &copy, size_t thread) {
+  return {reinterpret_cast<uintptr_t>(copy.to),
+          copy.bytes,
+          copy.bytes,
+          /*writes=*/true,
+          /*isAtomic=*/false,
+          /*isShared=*/true,
+          /*isConstant=*/false,
+          static_cast<uint32_t>(thread)};
+}
+
+void Emulator::beginCopy(const AsyncCopy &copy) {
+  auto from = reinterpret_cast<uintptr_t>(copy.from);
+  if (copy.read > copy.bytes)
+    expectRight("copies " + std::to_string(copy.read) + " bytes, expected " +
+                std::to_string(copy.bytes) + " at most");
+  access(from, copy.read, copy.bytes, /*kind=*/0);
+  if (!(faults & honemu_fault_barrier))
+    expectRight(memory.beginCopy(writeOf(copy, current)));
+  threads[current].open.push_back(copy);
+}
+
+void Emulator::closeCopies() {
+  Thread &self = threads[current];
+  self.groups.push_back(std::move(self.open));
+  self.open.clear();
+}
+
+void Emulator::endCopy(const AsyncCopy &copy) {
+  if (!(faults & honemu_fault_barrier))
+    expectRight(memory.endCopy(writeOf(copy, current)));
+  std::memset(copy.to, 0, copy.bytes);
+  if (copy.read > 0)
+    std::memcpy(copy.to, copy.from, copy.read);
+}
+
+void Emulator::waitForCopies(size_t left) {
+  Thread &self = threads[current];
+  while (self.groups.size() > left) {
+    for (const AsyncCopy &copy : self.groups.front())
+      endCopy(copy);
+    self.groups.pop_front();
+  }
 }

@@ -7,21 +7,34 @@
 #include "emulation/kernels/Memory.h"
 #include "honert/emulator.h"
 
+#include <deque>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace honert::emulator {
 
-/// A shuffle as PTX has it, or a vote: a shuffle of bits that gives all of them
-/// to each lane.
-enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx, Ballot };
+/// Computes for a whole warp: what each of its 32 lanes brings and gets.
+using WarpFunction = void (*)(void *const *lanes);
+
+/// A shuffle as PTX has it; a vote: a shuffle of bits that gives all of them to
+/// each lane; or what all lanes do together.
+enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx, Ballot, Together };
 struct Shuffle {
   ShuffleKind kind;
   uint32_t members;
   uint32_t value;
   uint32_t lane;  ///< or the distance to it
   uint32_t clamp; ///< and segments, from bit 8 on
+  WarpFunction together = nullptr;
+  void *own = nullptr; ///< of this lane, for `together`
+};
+
+/// Bytes on their way into shared memory.
+struct AsyncCopy {
+  char *to;
+  const char *from;
+  size_t bytes, read; ///< of which so many are read, the rest are 0
 };
 
 /// Runs one launch at a time.
@@ -49,14 +62,22 @@ public:
   bool hasApproximated() const { return approximated; }
   void waitAtBarrier();
   uint32_t exchange(const Shuffle &shuffle);
+  /// Computes with all lanes of the warp; `own` stays where it is meanwhile.
+  void computeTogether(WarpFunction function, void *own);
+  void beginCopy(const AsyncCopy &copy);
+  void closeCopies();
+  /// Waits until `left` groups of copies at most go on.
+  void waitForCopies(size_t left);
   void access(uintptr_t address, size_t bytes, size_t alignment, int64_t kind);
 
 private:
   enum class State : uint8_t { Ready, AtShuffle, AtBarrier, Ended };
   struct Thread {
     State state;
-    Shuffle shuffle; // that it waits in
-    uint32_t result; // of the latest one
+    Shuffle shuffle;             // that it waits in
+    uint32_t result;             // of the latest one
+    std::vector<AsyncCopy> open; // copies of no group yet
+    std::deque<std::vector<AsyncCopy>> groups;
   };
 
   const honemu_kernel *findKernel(const char *name) const;
@@ -71,6 +92,11 @@ private:
   bool checkMembers(size_t first, size_t end, size_t thread);
   bool readLane(size_t first, size_t end, size_t thread);
   uint32_t countVotes(size_t first, size_t end, uint32_t members) const;
+  bool runTogether(size_t first, size_t end, size_t thread);
+  void endCopy(const AsyncCopy &copy);
+  /// Notes what is wrong with an access, unless that is empty; the thread does
+  /// not go on then.
+  void expectRight(const std::string &wrong);
 
   /// Notes the first mistake, of `thread`; false.
   bool fail(size_t thread, const std::string &what);

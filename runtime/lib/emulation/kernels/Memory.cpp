@@ -9,6 +9,8 @@ using namespace honert::emulator;
 // Agents that are no thread's number plus one.
 constexpr uint32_t several = std::numeric_limits<uint32_t>::max();
 constexpr uint32_t atomics = several - 1;
+// An epoch of writes that have not ended.
+constexpr uint32_t underWay = std::numeric_limits<uint32_t>::max();
 
 void Memory::add(uintptr_t address, size_t bytes, Kind kind) {
   regions[address] = {address, bytes, kind, nullptr};
@@ -58,6 +60,8 @@ bool Memory::conflicts(const Region &region, uint32_t epoch, uint32_t agent,
 const char *Memory::note(const Region &region, Cell &cell,
                          const Access &access) {
   static const char *const race = ", a race with another thread at byte ";
+  if (cell.written == underWay)
+    return ", into which a copy goes on, at byte ";
   uint32_t self = access.thread + 1;
   bool isAtomicTwice = access.isAtomic && cell.writer == atomics;
   if (!isAtomicTwice && conflicts(region, cell.written, cell.writer, self))
@@ -134,4 +138,26 @@ std::string Memory::check(const Access &access) {
             note(*region, region->cells.get()[offset + i], access))
       return complain(wrong + std::to_string(offset + i));
   return "";
+}
+
+Memory::Cell *Memory::cellsOf(const Access &access) {
+  Region *region = find(access.address);
+  bool hasCells = region && region->cells;
+  return hasCells ? region->cells.get() + (access.address - region->begin)
+                  : nullptr;
+}
+
+std::string Memory::beginCopy(const Access &access) {
+  std::string wrong = check(access);
+  Cell *cells = wrong.empty() ? cellsOf(access) : nullptr;
+  for (size_t i = 0; cells && i < access.bytes; ++i)
+    cells[i].written = underWay;
+  return wrong;
+}
+
+std::string Memory::endCopy(const Access &access) {
+  Cell *cells = cellsOf(access);
+  for (size_t i = 0; cells && i < access.bytes; ++i)
+    cells[i].written = 0;
+  return check(access);
 }

@@ -41,6 +41,10 @@ public:
 
   /// Notes an access. Returns what is wrong with it, or "".
   std::string check(const Access &access);
+  /// The same of a copy into shared memory, which writes at any time until it
+  /// ends: all accesses until then are wrong.
+  std::string beginCopy(const Access &access);
+  std::string endCopy(const Access &access);
 
 private:
   /// Of one byte: epochs (0: never) and threads, plus one.
@@ -59,6 +63,8 @@ private:
   };
 
   Region *find(uintptr_t address);
+  /// The cells of an access that was checked; null: there are none.
+  Cell *cellsOf(const Access &access);
   /// Who else was at the byte at a time that nothing separates from now.
   bool conflicts(const Region &region, uint32_t epoch, uint32_t agent,
                  uint32_t self) const;
