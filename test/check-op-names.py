@@ -19,6 +19,7 @@ OF_SINGLE_OPS = ("include/hone/IR/", "lib/IR/", "lib/Interpreter/", "lib/Shardin
 
 REASONS = {
     "lib/Analysis/Attention/Mask.cpp": "recognises masks: a pattern over elementwise ops",
+    "lib/Analysis/Cost/GroupedTiles.cpp": "the two products of groups for which a GPU has a kernel of its own",
     "lib/Analysis/Cost/KernelCost.cpp": "the measured efficiency of the attention library's backward kernel",
     "lib/Analysis/Cost/LibraryRoofline.cpp": "models which ops particular kernels of a library fuse",
     "lib/Analysis/Fusion/CollectiveGroups.cpp": "a wait is the only op that ends a collective",

@@ -8,6 +8,7 @@
 #include "Codegen/Program/Lowering.h"
 #include "DataMovementKernels.h"
 #include "GatherKernels.h"
+#include "GroupedKernels.h"
 #include "NormKernels.h"
 #include "QuantizeKernels.h"
 #include "RopeKernels.h"
@@ -383,8 +384,9 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
     return describeAlone(launch, emitDeviceUpdates);
   case KernelFamily::line:
     return describeAlone(launch, emitDeviceLine);
-  case KernelFamily::convolution:
   case KernelFamily::groupedContraction:
+    return describeAlone(launch, emitDeviceGrouped);
+  case KernelFamily::convolution:
   case KernelFamily::dataMovement:
   case KernelFamily::column:
   case KernelFamily::view:

@@ -17,21 +17,19 @@ static bool hasLibraryTypes(Operation *op) {
          (result == operand || result.isF32());
 }
 
-/// Whether a launch is one product of groups, of whole inputs.
-static bool isGroupedCall(LaunchOp launch) {
+bool hone::isGroupedProduct(LaunchOp launch) {
   Block &body = launch.getBodyBlock();
   Operation *op = &body.front();
   return op->getNextNode() == body.getTerminator() &&
          llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) &&
          llvm::equal(body.getTerminator()->getOperands(), op->getResults()) &&
-         llvm::all_of(launch->getOperandTypes(), isContiguous) &&
-         hasLibraryTypes(op);
+         llvm::all_of(launch->getOperandTypes(), isContiguous);
 }
 
 bool ProgramLowering::describeGroupedProduct(LaunchOp launch) {
-  if (!isGroupedCall(launch))
-    return false;
   Operation *op = &launch.getBodyBlock().front();
+  if (!isGroupedProduct(launch) || !hasLibraryTypes(op))
+    return false;
   auto dot = dyn_cast<GroupedDotOp>(op);
   abi::GroupedProduct product = !dot ? abi::GroupedProduct::weights
                                 : dot.getContract() == 1

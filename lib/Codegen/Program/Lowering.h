@@ -119,6 +119,10 @@ private:
 /// launches can share a kernel only where these agree.
 llvm::SmallVector<bool> aliasedBuffers(plan::LaunchOp launch);
 
+/// Whether a launch is one product of groups of rows and nothing else, of whole
+/// inputs without gaps.
+bool isGroupedProduct(plan::LaunchOp launch);
+
 } // namespace hone
 
 #endif // HONE_LIB_CODEGEN_PROGRAM_LOWERING_H

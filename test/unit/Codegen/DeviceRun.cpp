@@ -12,6 +12,7 @@
 #include "Codegen/GPU/AddKernels.h"
 #include "Codegen/GPU/DataMovementKernels.h"
 #include "Codegen/GPU/GatherKernels.h"
+#include "Codegen/GPU/GroupedKernels.h"
 #include "Codegen/GPU/Items.h"
 #include "Codegen/GPU/NormKernels.h"
 #include "Codegen/GPU/QuantizeKernels.h"
@@ -171,6 +172,12 @@ void DeviceRunner::emitAll(Emitter emit) {
     return emitAdds(b, device);
   if (emitCodes(b, device))
     return;
+  if (launch.getFamily() == KernelFamily::groupedContraction) {
+    b.setInsertionPoint(device.getBody(), --device.getBody()->end());
+    auto kernel = emitDeviceGrouped(b, "grouped", launch);
+    ASSERT_TRUE(succeeded(kernel));
+    return add(*kernel, /*takesArena=*/false);
+  }
   std::vector<Emitter> emitters = options.laterStages;
   emitters.insert(emitters.begin(), emit);
   for (Emitter emitter : emitters) {

@@ -4,6 +4,7 @@
 #include "KernelText.h"
 
 #include "Codegen/CPU/GenericKernels.h"
+#include "DeviceRun.h"
 
 #include "gtest/gtest.h"
 
@@ -58,4 +59,112 @@ TEST(Grouped, GradientOfTheWeight) {
                "  return %y : tensor<3x5x7xT>\n}",
                {{"xT>", std::string("x") + element + ">"}}),
           options(element, 2, ends));
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Rows with `depth` terms in groups that end so, for matrices of `width`.
+struct Shape {
+  int64_t rows, depth, width;
+  std::vector<double> ends;
+};
+
+std::vector<double> evenEnds(int64_t groups, int64_t each) {
+  std::vector<double> ends;
+  for (int64_t group = 1; group <= groups; ++group)
+    ends.push_back(double(group * each));
+  return ends;
+}
+
+// Tiles of 128 and of 64; more steps than there are stages, and steps that end
+// early; copies of 16, 8, 4 and 2 bytes; groups at borders of tiles, without
+// rows, with all of them, and more than a warp has lanes; rows behind the last
+// end, and ends that no program should give.
+const Shape shapes[] = {
+    {262, 136, 72, {0, 130, 130, 220}}, {256, 64, 128, {128, 256}},
+    {140, 36, 20, {140, 140}},          {70, 34, 66, {0, 70, 70}},
+    {90, 33, 35, {50, 20, -4, 900}},    {129, 24, 8, {0, 0}},
+    {110, 40, 24, evenEnds(36, 3)},     {40, 16, 64, {40}},
+};
+
+/// The op with types in place of words: `LHS`, `RHS`, `ENDS` and `OUT`.
+std::string function(const std::string &op, const std::string &lhs,
+                     const std::string &rhs, size_t groups,
+                     const std::string &out) {
+  return with("func.func @f(%a: LHS, %b: RHS, %e: ENDS) -> OUT {\n"
+              "  %y = hone.OP : LHS, RHS, ENDS -> OUT\n"
+              "  return %y : OUT\n}",
+              {{"OP", op},
+               {"LHS", "tensor<" + lhs + ">"},
+               {"RHS", "tensor<" + rhs + ">"},
+               {"ENDS", "tensor<" + std::to_string(groups) + "xi32>"},
+               {"OUT", "tensor<" + out + ">"}});
+}
+
+std::string sizes(std::vector<int64_t> all, const std::string &element) {
+  std::string text;
+  for (int64_t size : all)
+    text += std::to_string(size) + "x";
+  return text + element;
+}
+
+/// Types of operands and result; bf16 alone but for the first shape.
+struct Types {
+  std::string operand, result;
+};
+std::vector<Types> typesOf(const Shape &shape) {
+  if (&shape != shapes)
+    return {{"bf16", "bf16"}};
+  return {{"bf16", "bf16"}, {"f16", "f16"}, {"bf16", "f32"}};
+}
+
+/// Products are exact in f32. Sums of so many terms near 1 are rounded to 24
+/// bits, in another order than the interpreter's; where that moves a result to
+/// another side, it is the type's next number.
+CaseOptions tensorCoreCase(const Types &types, const Shape &shape,
+                           int64_t terms) {
+  double next = types.result == "bf16"  ? 0x1p-7
+                : types.result == "f16" ? 0x1p-10
+                                        : 0;
+  return {KernelFamily::groupedContraction,
+          next + double(terms) * 0x1p-23,
+          {},
+          {{2, shape.ends}}};
+}
+} // namespace
+
+TEST(Grouped, TensorCoresMultiplyRows) {
+  for (const Shape &shape : shapes)
+    for (int contract : {1, 2})
+      for (const Types &types : typesOf(shape)) {
+        auto groups = int64_t(shape.ends.size());
+        std::vector<int64_t> matrix = {groups, shape.depth, shape.width};
+        if (contract == 2)
+          std::swap(matrix[1], matrix[2]);
+        expectLikeInterpreterOnDevice(
+            emitPoint,
+            function("grouped_dot %a, %b, %e contract " +
+                         std::to_string(contract),
+                     sizes({shape.rows, shape.depth}, types.operand),
+                     sizes(matrix, types.operand), shape.ends.size(),
+                     sizes({shape.rows, shape.width}, types.result)),
+            tensorCoreCase(types, shape, shape.depth));
+      }
+}
+
+TEST(Grouped, TensorCoresSumRows) {
+  for (const Shape &shape : shapes)
+    for (const Types &types : typesOf(shape))
+      expectLikeInterpreterOnDevice(
+          emitPoint,
+          function("grouped_dot_bwd_weight %a, %b, %e",
+                   sizes({shape.rows, shape.depth}, types.operand),
+                   sizes({shape.rows, shape.width}, types.operand),
+                   shape.ends.size(),
+                   sizes({int64_t(shape.ends.size()), shape.depth, shape.width},
+                         types.result)),
+          tensorCoreCase(types, shape, shape.rows));
 }
