@@ -2,6 +2,7 @@
 
 #include "hone/Analysis/Cost/KernelCost.h"
 
+#include "hone/Analysis/Cost/GroupedTiles.h"
 #include "hone/Analysis/Fusion/ContractionGroups.h"
 
 using namespace mlir;
@@ -20,6 +21,10 @@ static double arithmeticSeconds(HoneOpInterface op,
                                                   type.getShape().back(),
                                                   isa<AttentionBwdOp>(op));
   }
+  bool isGrouped = op.getKernelFamily() == KernelFamily::groupedContraction;
+  if (isGrouped && target.kind == TargetKind::CUDA &&
+      isa<HoneDialect>(op->getDialect())) // ops on blocks become these later
+    return groupedSeconds(op, target);
   if (op.getNumericClass() == NumericClass::contraction)
     return flops / target.contractionFlopsPerSecond(op);
   return flops / target.mapFlopsPerSecond();

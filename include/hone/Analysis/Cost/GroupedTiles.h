@@ -9,7 +9,7 @@
 #ifndef HONE_ANALYSIS_COST_GROUPEDTILES_H
 #define HONE_ANALYSIS_COST_GROUPEDTILES_H
 
-#include "hone/IR/Hone.h"
+#include "hone/Analysis/Cost/TargetDescription.h"
 
 #include <optional>
 
@@ -41,6 +41,10 @@ struct GroupedTiles {
   /// middle of a tile.
   double paddedShare() const;
 };
+
+/// Seconds of the arithmetic of a product of groups of rows on a GPU, by the
+/// kernel that it has there.
+double groupedSeconds(HoneOpInterface op, const TargetDescription &target);
 
 } // namespace hone
 

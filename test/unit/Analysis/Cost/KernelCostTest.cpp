@@ -56,4 +56,39 @@ TEST(KernelCost, DevicesHaveTheirOwnRates) {
   EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_86")).computing, flops / 720e12);
 }
 
+/// Rows of 256 numbers of T, 4 groups, matrices of 256 x 512.
+ParsedFunction grouped(int64_t rows, const std::string &element) {
+  std::string count = std::to_string(rows);
+  std::string x = "tensor<" + count + "x256x" + element + ">";
+  std::string w = "tensor<4x256x512x" + element + ">";
+  std::string y = "tensor<" + count + "x512x" + element + ">";
+  return ParsedFunction("%x: " + x + ", %w: " + w + ", %e: tensor<4xi32>",
+                        "%y = hone.grouped_dot %x, %w, %e contract 1 : " + x +
+                            ", " + w + ", tensor<4xi32> -> " + y);
+}
+
+TEST(KernelCost, GroupsOfRowsPayForTheirTiles) {
+  double rate = 989e12 * 0.63 * 0.75;
+  for (auto [each, tile] : {std::pair(64, 64), {512, 128}}) {
+    ParsedFunction f = grouped(4 * each, "bf16");
+    double flops = 2.0 * 4 * each * 256 * 512;
+    double half = 1 + tile / 2.0 / each; // tile behind the end of each group
+    EXPECT_DOUBLE_EQ(kernelTime(f.ops(), 0, gpu("sm_90")).computing,
+                     flops * half / rate);
+  }
+  // Its peak is that of the instruction.
+  ParsedFunction f = grouped(2048, "f16");
+  EXPECT_NEAR(kernelTime(f.ops(), 0, gpu("sm_80")).computing,
+              2.0 * 2048 * 256 * 512 * 1.125 / (312e12 * 0.75), 1e-12);
+}
+
+TEST(KernelCost, GroupsOfF32HaveNoTensorCores) {
+  ParsedFunction f = grouped(2048, "f32");
+  double flops = 2.0 * 2048 * 256 * 512;
+  EXPECT_DOUBLE_EQ(kernelTime(f.ops(), 0, gpu("sm_90")).computing,
+                   flops * 5 / 30e12);
+  EXPECT_DOUBLE_EQ(kernelTime(f.ops(), 0, TargetDescription()).computing,
+                   flops / 240e9);
+}
+
 } // namespace
