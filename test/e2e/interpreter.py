@@ -23,7 +23,7 @@ TOLERANCE = 2e-5
 LOW_TOLERANCE = 2e-3
 FP8_TOLERANCE = 1e-2
 TOKENS = 2000
-PLACES = ("--target", "--arch", "--emulate")  # options that the interpreter does not have
+PLACES = ("--target", "--arch", "--emulate", "--attention")  # options that the interpreter does not have
 
 
 def vocabulary(package: Path) -> int:

@@ -36,6 +36,8 @@ PROGRAMS = ("Codegen/random-programs.test",)
 KERNELS = ("hone-kernel-tests", *PROGRAMS)
 DEVICE = ("hone-kernel-tests",)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
+SEARCH, GROUPED = "lib/Codegen/GPU/GroupSearch.cpp", "lib/Codegen/GPU/GroupedKernels.cpp"
+OPERAND = "lib/Codegen/GPU/OperandTile.cpp"
 CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Graph.cpp"
 BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
 RANKS_MEET = ("honert-tests",)
@@ -278,6 +280,27 @@ BUGS = [
         DEVICE),
     Bug("device-copy-misaligned", "lib/Codegen/GPU/Copies.cpp", "llvm::all_of(offsets, isAligned);",
         "(llvm::all_of(offsets, isAligned) || true);", DEVICE),
+    Bug("device-grouped-tile-of-the-group-before", SEARCH, "Value found = b.ballot(b.less(tile, totals));",
+        "Value found = b.ballot(b.create<arith::CmpIOp>(arith::CmpIPredicate::ule, tile, totals));", DEVICE),
+    Bug("device-grouped-end-not-clamped", SEARCH, "clamped = b.create<arith::MinSIOp>(clamped, b.number(raw, rows));", "",
+        DEVICE),
+    Bug("device-grouped-end-goes-back", SEARCH, "most(scan(endOf(b.add(base, lane)), most), before[endBefore]);",
+        "scan(endOf(b.add(base, lane)), most);", DEVICE),
+    Bug("device-grouped-rows-of-the-next-group", GROUPED,
+        "tile.rows = b.asIndex(b.create<arith::SubIOp>(rows.end, rows.begin));",
+        "tile.rows = minus(tiles.rows, b.asIndex(rows.begin));", DEVICE),
+    Bug("device-grouped-rows-behind-the-end", GROUPED, "b.less(rows.group, tiles.groups),",
+        "b.less(rows.group, tiles.groups + 1),", DEVICE),
+    Bug("device-grouped-copies-not-awaited", GROUPED, "tensorcores::waitForCopies(b, stages - 2);",
+        "tensorcores::waitForCopies(b, stages - 1);", DEVICE),
+    Bug("device-grouped-without-barrier", GROUPED, "b.threads.barrier();", "", DEVICE),
+    Bug("device-grouped-terms-not-masked", OPERAND, "b.both(b.less(term, termCount), b.less(line, lineCount))",
+        "b.less(line, lineCount)", DEVICE),
+    Bug("device-grouped-lines-not-masked", OPERAND, "b.both(b.less(term, termCount), b.less(line, lineCount))",
+        "b.less(term, termCount)", DEVICE),
+    Bug("device-grouped-column-not-masked", GROUPED, "if (tiles.width % tiles.tileColumns == 0)", "if (true)", DEVICE),
+    Bug("device-grouped-other-half-of-terms", OPERAND, "(isByTerm ? tile : part) * 16 * rowBytes",
+        "(isByTerm ? tile : 0) * 16 * rowBytes", DEVICE),
     Bug("device-reduction-of-one-row", "lib/Codegen/GPU/Reductions.cpp", "b.add(offset, b.mul(at, strides[dim]))",
         "b.add(offset, b.mul(at, 0))", DEVICE),
     Bug("device-rope-wrong-partner", "lib/Codegen/GPU/RopeKernels.cpp", "b.add(first, half)", "b.add(first, half - lanes)",

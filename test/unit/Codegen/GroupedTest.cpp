@@ -72,10 +72,11 @@ struct Shape {
   std::vector<double> ends;
 };
 
-std::vector<double> evenEnds(int64_t groups, int64_t each) {
+/// Of 36 groups of three rows, the 33rd without.
+std::vector<double> manyEnds() {
   std::vector<double> ends;
-  for (int64_t group = 1; group <= groups; ++group)
-    ends.push_back(double(group * each));
+  for (int group = 1; group <= 36; ++group)
+    ends.push_back(group == 33 ? 5 : 3 * group);
   return ends;
 }
 
@@ -87,7 +88,7 @@ const Shape shapes[] = {
     {262, 136, 72, {0, 130, 130, 220}}, {256, 64, 128, {128, 256}},
     {140, 36, 20, {140, 140}},          {70, 34, 66, {0, 70, 70}},
     {90, 33, 35, {50, 20, -4, 900}},    {129, 24, 8, {0, 0}},
-    {110, 40, 24, evenEnds(36, 3)},     {40, 16, 64, {40}},
+    {110, 40, 24, manyEnds()},          {40, 16, 64, {40}},
 };
 
 /// The op with types in place of words: `LHS`, `RHS`, `ENDS` and `OUT`.
