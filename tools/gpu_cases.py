@@ -13,7 +13,7 @@ class Case:
     """A training step. `check` cases are trained on the CPU too, and the GPU must give the same losses; `rate` cases
     are timed."""
 
-    model: str  # "gpt2" or "llama"
+    model: str  # "gpt2", "llama" or "mixture"
     settings: dict  # of its Config
     batch: int
     sequence: int
@@ -25,7 +25,7 @@ class Case:
 
     @property
     def vocab(self) -> int:
-        return self.settings.get("vocab", {"gpt2": 50257, "llama": 32000}[self.model])
+        return self.settings.get("vocab", {"gpt2": 50257, "llama": 32000, "mixture": 32000}[self.model])
 
     @property
     def is_large(self) -> bool:
@@ -61,8 +61,8 @@ class Case:
 
     @property
     def has_peers(self) -> bool:
-        """PyTorch and JAX have no fp8 training of their own."""
-        return not self.precision.startswith(("fp8", "mxfp8"))
+        """PyTorch and JAX have no fp8 training of their own, and a host with a GPU need not have transformers."""
+        return not self.precision.startswith(("fp8", "mxfp8")) and self.model != "mixture"
 
     @property
     def tolerance(self) -> float:
@@ -107,6 +107,11 @@ _LLAMA_1B = {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_h
 _LLAMA_8B = _LLAMA_1B | {"context": 4096, "layers": 12, "width": 4096, "hidden": 14336}
 _LLAMA_TINY = {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 64, "hidden": 160}
 
+_MIXTURE_TINY = _LLAMA_TINY | {"hidden": 96, "experts": 4, "chosen": 2}
+# 1.4 billion parameters in the experts of four layers.
+_MIXTURE = {"layers": 4, "heads": 16, "key_heads": 8, "width": 2048, "hidden": 7168, "experts": 8,
+            "chosen": 2}
+
 
 def _curve(precision: str, *options: str) -> Case:
     return Case("llama", _LLAMA_TINY, 8, 64, precision, "check", 300, options, text=True)
@@ -122,6 +127,8 @@ CASES = {
     "gpt2-tiny-fp16": Case("gpt2", _TINY, 2, 64, "fp16", "check"),
     "gpt2-tiny-dropout": Case("gpt2", _TINY | {"dropout": 0.1}, 2, 64, "fp32", "check", options=("--micro-batches=2",)),
     "llama-tiny-bf16": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check"),
+    # Products of groups on tensor cores, of 64 rows for each expert on average.
+    "mixture-tiny-bf16": Case("mixture", _MIXTURE_TINY, 2, 64, "bf16", "check"),
     # fp8, also of weights too small to gain by it: products, quantisation, and the loss beside the CPU target's.
     "llama-tiny-fp8": Case("llama", _LLAMA_TINY, 2, 64, "fp8", "check", options=("--fp8-small",)),
     "llama-tiny-fp8-block": Case("llama", _LLAMA_TINY, 2, 64, "fp8-block", "check", options=("--fp8-small",)),
@@ -166,7 +173,11 @@ CASES = {
     "llama-1b": Case("llama", _LLAMA_1B, 8, 2048, "bf16", "rate", 10),
     # As many layers of Llama 3 8B as leave room in 139 GiB for peers that keep more.
     "llama-8b-layers": Case("llama", _LLAMA_8B, 2, 4096, "bf16", "rate", 8),
-    # The same in fp8, beside the bf16 cases.
+    # Products of groups of 512, 128 and 64 rows on average beside dense ones: `kernels` has the rates of both.
+    "mixture-512-rows": Case("mixture", _MIXTURE, 2, 1024, "bf16", "rate", 8),
+    "mixture-128-rows": Case("mixture", _MIXTURE, 1, 512, "bf16", "rate", 8),
+    "mixture-64-rows": Case("mixture", _MIXTURE, 1, 256, "bf16", "rate", 8),
+    # Llama in fp8, beside the bf16 cases.
     "llama-1b-fp8": Case("llama", _LLAMA_1B, 8, 2048, "fp8", "rate", 10),
     "llama-1b-fp8-block": Case("llama", _LLAMA_1B, 8, 2048, "fp8-block", "rate", 10),
     "llama-8b-layers-fp8": Case("llama", _LLAMA_8B, 2, 4096, "fp8", "rate", 8),
