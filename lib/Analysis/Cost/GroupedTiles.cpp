@@ -33,8 +33,8 @@ std::optional<GroupedTiles> GroupedTiles::of(Operation *op) {
   tiles.width = result.back();
   tiles.depth = tiles.sumsRows ? lhs[0] : lhs[1];
   constexpr int64_t most = 1 << 30; // beside which tiles have room in 32 bits
-  for (int64_t size :
-       {tiles.groups, tiles.height, tiles.width, tiles.depth, tiles.rows})
+  for (int64_t size : {tiles.groups, tiles.height, tiles.width, tiles.depth,
+                       tiles.rows, tiles.rows + 128 * tiles.groups})
     if (size == 0 || size >= most)
       return std::nullopt;
   tiles.tileRows =

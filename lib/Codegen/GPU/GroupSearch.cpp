@@ -56,17 +56,21 @@ Value GroupSearch::largestOfWarp(Value value) {
 //===----------------------------------------------------------------------===//
 
 GroupRows GroupSearch::rowsOf(Value group) {
-  Value zero = b.i32(0), begin = zero, end = zero;
-  for (int64_t base = 0; base < groups; base += warpSize) {
-    Value number = b.add(lane, base), own = endOf(number);
-    auto upTo = [&](Value isCounted, Value before) {
-      return largest(before, b.create<arith::SelectOp>(isCounted, own, zero));
-    };
-    Value isBefore = b.less(number, group);
-    begin = upTo(isBefore, begin);
-    end = upTo(b.create<arith::OrIOp>(isBefore, b.equal(number, group)), end);
-  }
-  return {group, largestOfWarp(begin), largestOfWarp(end)};
+  Value zero = b.i32(0);
+  auto loop = b.create<scf::ForOp>(
+      zero, b.i32(groups), b.i32(warpSize), ValueRange{zero, zero},
+      [&](OpBuilder &, Location, Value base, ValueRange before) {
+        Value number = b.add(base, lane), own = endOf(number);
+        auto upTo = [&](Value isCounted, Value most) {
+          return largest(most, b.create<arith::SelectOp>(isCounted, own, zero));
+        };
+        Value isBefore = b.less(number, group);
+        Value isUpTo = b.create<arith::OrIOp>(isBefore, b.equal(number, group));
+        b.create<scf::YieldOp>(
+            ValueRange{upTo(isBefore, before[0]), upTo(isUpTo, before[1])});
+      });
+  return {group, largestOfWarp(loop.getResult(0)),
+          largestOfWarp(loop.getResult(1))};
 }
 
 /// Looks among the 32 groups from `base` on. `before` are values of Carried,
