@@ -301,6 +301,8 @@ BUGS = [
     Bug("device-grouped-column-not-masked", GROUPED, "if (tiles.width % tiles.tileColumns == 0)", "if (true)", DEVICE),
     Bug("device-grouped-other-half-of-terms", OPERAND, "(isByTerm ? tile : part) * 16 * rowBytes",
         "(isByTerm ? tile : 0) * 16 * rowBytes", DEVICE),
+    Bug("device-grouped-pairs-not-exchanged", GROUPED, "first = choose(other, first);", "first = choose(first, other);",
+        DEVICE),
     Bug("device-reduction-of-one-row", "lib/Codegen/GPU/Reductions.cpp", "b.add(offset, b.mul(at, strides[dim]))",
         "b.add(offset, b.mul(at, 0))", DEVICE),
     Bug("device-rope-wrong-partner", "lib/Codegen/GPU/RopeKernels.cpp", "b.add(first, half)", "b.add(first, half - lanes)",

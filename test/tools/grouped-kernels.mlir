@@ -4,9 +4,9 @@
 // RUN: hone-opt %s --hone-lower-to-kernels -o %t.mlir
 // RUN: device-code %t.mlir sm_80 > %t.80.ptx
 // RUN: device-code %t.mlir sm_90 > %t.90.ptx
-// RUN: %python %S/product_instructions.py %t.80.ptx sm_80 3.2 | FileCheck %s
-// RUN: %python %S/product_instructions.py %t.90.ptx sm_90 3.2 | FileCheck %s
-// RUN: %python %S/product_instructions.py %t.90.ptx sm_100 3.2 | FileCheck %s
+// RUN: %python %S/product_instructions.py %t.80.ptx sm_80 3.4 | FileCheck %s
+// RUN: %python %S/product_instructions.py %t.90.ptx sm_90 3.4 | FileCheck %s
+// RUN: %python %S/product_instructions.py %t.90.ptx sm_100 3.4 | FileCheck %s
 
 // CHECK-DAG: 0 bytes spilled, 49152 bytes shared, 64 products
 // CHECK-DAG: 0 bytes spilled, 36864 bytes shared, 32 products

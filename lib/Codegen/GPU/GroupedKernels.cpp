@@ -42,6 +42,8 @@ private:
   static constexpr int64_t warps = 4, threads = warps * warpSize;
   /// Steps in shared memory: one is multiplied, the others are on their way.
   static constexpr int64_t stages = 3;
+  /// Lanes that have a row of a fragment.
+  static constexpr int64_t quad = 4;
   /// Column tiles that blocks of all rows visit before the next ones, so that
   /// blocks which run together read the same columns of a matrix.
   static constexpr int64_t bandColumns = 16;
@@ -73,7 +75,18 @@ private:
   void copyStep(Value step, Value to);
   SmallVector<Value> multiplyStep(Value from, ValueRange sums);
   void store(const Tile &tile, ValueRange sums);
-  void storePair(const Tile &tile, Value row, Value column, ValueRange pair);
+  void storeWide(const Tile &tile, Value row, ValueRange pairs);
+  void storeNarrow(const Tile &tile, Value row, ValueRange pairs);
+  void storePair(const Tile &tile, Value address, Value column,
+                 ValueRange pair);
+  SmallVector<Value> exchangePairs(ArrayRef<Value> pairs);
+  Value roundPair(ValueRange pair);
+  void emitWithin(const Tile &tile, Value at, function_ref<void()> emit);
+  /// Elements of the result that can be stored at once.
+  int64_t storedLanes() {
+    int64_t offset = arenaOffsets(launch)[launch.getInputs().size()];
+    return b.lanesOf(resultElement, tiles.width, {offset});
+  }
   Value minus(int64_t size, Value begin) {
     return b.create<arith::SubIOp>(b.index(size), begin);
   }
@@ -262,53 +275,123 @@ void GroupedEmitter::compute(const Tile &tile, Value memory) {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// Calls `emit` where the result has column `at`.
+void GroupedEmitter::emitWithin(const Tile &tile, Value at,
+                                function_ref<void()> emit) {
+  if (tiles.width % tiles.tileColumns == 0)
+    emit();
+  else
+    b.emitIf(b.less(at, tile.columns), emit);
+}
+
+/// The neighbours of a row in the result's type.
+Value GroupedEmitter::roundPair(ValueRange pair) {
+  Value both = b.create<vector::FromElementsOp>(
+      VectorType::get({2}, b.getF32Type()), pair);
+  return elementwise::convertFloat(b, b.getLoc(), both, resultElement);
+}
+
 /// Two neighbours of a row, where the result has them.
-void GroupedEmitter::storePair(const Tile &tile, Value row, Value column,
+void GroupedEmitter::storePair(const Tile &tile, Value address, Value column,
                                ValueRange pair) {
-  int64_t offset = arenaOffsets(launch)[launch.getInputs().size()];
-  bool isWide = b.lanesOf(resultElement, tiles.width, {offset}) >= 2;
-  Value address = b.place(tile.result, resultElement,
-                          b.linearize({row, column}, {tiles.width, 1}));
-  auto rounded = [&](Value sum) {
-    return elementwise::convertFloat(b, b.getLoc(), sum, resultElement);
-  };
-  auto write = [&](Value at, function_ref<void()> emit) {
-    if (tiles.width % tiles.tileColumns == 0)
-      emit();
-    else
-      b.emitIf(b.less(at, tile.columns), emit);
-  };
-  if (isWide)
-    return write(column, [&] {
-      Value both = b.create<vector::FromElementsOp>(
-          VectorType::get({2}, b.getF32Type()), pair);
-      b.store(rounded(both), address);
-    });
+  if (storedLanes() >= 2)
+    return emitWithin(tile, column, [&] { b.store(roundPair(pair), address); });
   for (int64_t each : {0, 1})
-    write(b.add(column, each), [&] {
-      b.store(rounded(pair[each]),
-              b.place(address, resultElement, b.index(each)));
+    emitWithin(tile, b.add(column, each), [&] {
+      b.store(
+          elementwise::convertFloat(b, b.getLoc(), pair[each], resultElement),
+          b.place(address, resultElement, b.index(each)));
     });
 }
 
-void GroupedEmitter::store(const Tile &tile, ValueRange sums) {
-  constexpr int64_t quad = 4; // lanes of a row
-  Value laneRow = b.create<arith::DivUIOp>(lane, b.i32(quad));
-  Value laneColumn = b.mul(b.create<arith::RemUIOp>(lane, b.i32(quad)), 2);
-  Value row = b.asIndex(b.add(warpRow, laneRow));
-  Value column = b.asIndex(b.add(warpColumn, laneColumn));
-  int64_t across = warpColumns() / tensorcores::columns;
-  for (int64_t half = 0; half < warpRows() / 8; ++half) {
-    Value own = b.add(row, half * 8);
-    b.emitIf(b.less(own, tile.rows), [&] {
-      for (int64_t each = 0; each < across; ++each) {
-        int64_t fragment = half / 2 * across + each;
-        int64_t first = fragment * tensorcores::laneSums + half % 2 * 2;
-        storePair(tile, own, b.add(column, each * tensorcores::columns),
-                  sums.slice(first, 2));
-      }
-    });
+/// Lanes q of four have pair q of the rows of four fragments; then each has all
+/// of fragment q.
+SmallVector<Value> GroupedEmitter::exchangePairs(ArrayRef<Value> pairs) {
+  SmallVector<Value> words;
+  for (Value pair : pairs)
+    words.push_back(b.create<LLVM::BitcastOp>(b.getI32Type(), pair));
+  for (int32_t bit : {1, 2}) {
+    Value isOdd = b.create<arith::CmpIOp>(
+        arith::CmpIPredicate::ne, b.create<arith::AndIOp>(lane, b.i32(bit)),
+        b.i32(0));
+    auto choose = [&](Value odd, Value even) -> Value {
+      return b.create<arith::SelectOp>(isOdd, odd, even);
+    };
+    for (int64_t low = 0; low < quad; ++low) {
+      if (low & bit)
+        continue;
+      Value &first = words[low], &second = words[low | bit];
+      Value other = b.create<gpu::ShuffleOp>(choose(first, second), bit,
+                                             warpSize, gpu::ShuffleMode::XOR)
+                        .getShuffleResult();
+      first = choose(other, first);
+      second = choose(second, other);
+    }
   }
+  return words;
+}
+
+/// A row of fragments, 16 bytes by each lane of four.
+void GroupedEmitter::storeWide(const Tile &tile, Value row, ValueRange pairs) {
+  SmallVector<Value> rounded;
+  for (size_t pair = 0; pair != pairs.size(); pair += 2)
+    rounded.push_back(roundPair(pairs.slice(pair, 2)));
+  constexpr int64_t columns = tensorcores::columns;
+  Value own = b.mul(b.create<arith::RemUIOp>(lane, b.i32(quad)), columns);
+  Value first = b.asIndex(b.add(warpColumn, own));
+  SmallVector<Value> units;
+  for (size_t at = 0; at != rounded.size(); at += quad)
+    units.push_back(b.create<vector::FromElementsOp>(
+        VectorType::get({quad}, b.getI32Type()),
+        exchangePairs(ArrayRef(rounded).slice(at, quad))));
+  b.emitIf(b.less(row, tile.rows), [&] {
+    for (auto [number, unit] : llvm::enumerate(units)) {
+      Value column = b.add(first, int64_t(number) * quad * columns);
+      Value address =
+          place(tile.result, resultElement, {row, column}, {tiles.width, 1});
+      emitWithin(tile, column, [&, unit = unit] { b.store(unit, address); });
+    }
+  });
+}
+
+void GroupedEmitter::storeNarrow(const Tile &tile, Value row,
+                                 ValueRange pairs) {
+  Value own = b.mul(b.create<arith::RemUIOp>(lane, b.i32(quad)), 2);
+  Value first = b.asIndex(b.add(warpColumn, own));
+  b.emitIf(b.less(row, tile.rows), [&] {
+    for (size_t at = 0; at != pairs.size(); at += 2) {
+      Value column = b.add(first, int64_t(at) / 2 * tensorcores::columns);
+      Value address =
+          place(tile.result, resultElement, {row, column}, {tiles.width, 1});
+      storePair(tile, address, column, pairs.slice(at, 2));
+    }
+  });
+}
+
+void GroupedEmitter::store(const Tile &tile, ValueRange sums) {
+  Value laneRow = b.create<arith::DivUIOp>(lane, b.i32(quad));
+  Value first = b.asIndex(b.add(warpRow, laneRow));
+  int64_t across = warpColumns() / tensorcores::columns;
+  // Four lanes have 32 bytes of f32 in a row beside each other, of narrower
+  // types half a sector of memory.
+  bool isWide =
+      elementByteWidth(resultElement) * storedLanes() == accessBytes &&
+      !resultElement.isF32();
+  for (int64_t half = 0; half < warpRows() / 8; ++half) {
+    SmallVector<Value> pairs;
+    for (int64_t each = 0; each < across; ++each) {
+      int64_t fragment = half / 2 * across + each;
+      int64_t at = fragment * tensorcores::laneSums + half % 2 * 2;
+      llvm::append_range(pairs, sums.slice(at, 2));
+    }
+    Value row = b.add(first, half * 8);
+    if (isWide)
+      storeWide(tile, row, pairs);
+    else
+      storeNarrow(tile, row, pairs);
+  }
+  if (isWide) // Rows that no result has are left out.
+    markVectorised(func, 1);
 }
 
 //===----------------------------------------------------------------------===//

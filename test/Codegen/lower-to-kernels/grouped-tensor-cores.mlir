@@ -29,7 +29,8 @@
 // PTX-NEXT: bar.sync 0
 // PTX: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // PTX: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-// PTX: st.global.b32
+// PTX: shfl.sync.bfly.b32
+// PTX: st.global.v4.u32
 module attributes {hone.target = "cuda sm_90"} {
 plan.program @p arena 1048576 {
   plan.function @step {
