@@ -27,7 +27,7 @@ LLAMA_8B = {"vocab": 128256, "heads": 32, "key_heads": 8, "theta": 5e5, "context
 
 @dataclass(frozen=True)
 class Table:
-    """Plans for one sort of GPU. `rooms`: what the arena may take, the memory without 2 GiB for context and libraries."""
+    """Plans for one sort of GPU. `rooms`: what the arena may take: its memory but for context and libraries, 2 GiB."""
 
     target: tuple[str, ...]
     sequence: int
@@ -39,19 +39,21 @@ class Table:
 
 WAYS = {"recomputed": (), "`activations`": ("--offload=activations",), "`auto`": ("--offload=auto",),
         "`auto`, 8-bit moments": ("--offload=auto", "--moments=8bit")}  # fmt: skip
-WEIGHTS = {"recomputed": ("--precision=bf16-sr",), "`state`": ("--precision=bf16-sr", "--offload=state"),
-           "`weights`": ("--precision=bf16-sr", "--offload=weights"),
-           "`weights`, fp8": ("--precision=fp8", "--moments=bf16", "--offload=weights")}  # fmt: skip
+SR, FP8 = ("--precision=bf16-sr",), ("--precision=fp8", "--moments=8bit")
+WEIGHTS = {"recomputed": SR, "`state`": (*SR, "--offload=state"), "`weights`": (*SR, "--offload=weights"),
+           "`auto`": (*SR, "--offload=auto"), "`weights`, fp8": (*FP8, "--offload=weights"),
+           "`auto`, fp8": (*FP8, "--offload=auto")}  # fmt: skip
 TABLES = (
-    Table(("--target=cuda", "--arch=sm_90"), 8192, ("--precision=bf16",), {"H200": "137GiB", "H100 of 80 GB": "77GiB"}, WAYS,
-          f"""Llama-8B with AdamW in fp32, {MICRO_BATCHES} micro-batches of 1 x 8192 tokens, bf16 with a low stream, fused
-attention. The table holds what `honec --dry-run` says for an H200's rates and its link of 45 GB/s each way."""),
+    Table(("--target=cuda", "--arch=sm_90"), 8192, ("--precision=bf16",),
+          {"H200": "137GiB", "H100 of 80 GB": "77GiB"}, WAYS,
+          f"""Llama-8B with AdamW in fp32, {MICRO_BATCHES} micro-batches of 1 x 8192 tokens, bf16, a low stream and
+fused attention. The table holds what `honec --dry-run` says for an H200's rates and its link of 45 GB/s each way."""),
     Table(("--device=RTX 4090",), 4096, ("--gradients=bf16",), {"RTX 4090": "22GiB"}, WEIGHTS,
           f"""## On a card of 24 GB
 
-The same model with {MICRO_BATCHES} micro-batches of 1 x 4096 tokens, gradients in bf16, and weights in `bf16-sr` (moments, too)
-or in fp8, for an RTX 4090's rates and a link of 22.5 GB/s each way. With `weights` each layer's weights are copied up
-twice per micro-batch."""),
+The same model with {MICRO_BATCHES} micro-batches of 1 x 4096 tokens, gradients in bf16, and weights and moments in
+`bf16-sr`, or products in fp8 with moments of 8 bits, for an RTX 4090's rates and a link of 22.5 GB/s each way. With
+`weights` each layer's weights are copied up twice per micro-batch; `auto` has them away, too, and values."""),
 )  # fmt: skip
 
 HEAD = """# Plans of Llama-8B beyond the GPU's memory
