@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Trains a package in fp8 on an emulated GPU: emulated_fp8.py WORKDIR PACKAGE ARCH PRECISION [--OPTION=...].
+"""Trains a package in fp8 on an emulated GPU, or a CPU: emulated_fp8.py WORKDIR PACKAGE ARCH PRECISION [--OPTION=...].
 
-Options are honec's. Losses, gradient norms and validation losses agree with the interpreter's as fp8.py says. Weights
-are the bits of a program whose kernels of codes compute nothing else (--without=hone-fuse-into-codes); where they add
-up columns, in another order, its losses agree as with the interpreter. The last line says what the kernels of codes of
-the step or a micro-batch compute, and how many kernels only find a largest magnitude.
+ARCH may be cpu. Options are honec's. Losses, gradient norms and validation losses agree with the interpreter's as
+fp8.py says. Weights are the bits of a program whose kernels of codes compute nothing else
+(--without=hone-fuse-into-codes); where they add up columns, in another order, its losses agree as with the interpreter.
+The last line says what the kernels of codes of the step or a micro-batch compute, and how many kernels only find a
+largest magnitude.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def main(argv: list[str]) -> int:
     vocabulary = interpreter.vocabulary(package)
     tokens.write_bytes(array.array("H", [draw.randrange(vocabulary) for _ in range(interpreter.TOKENS)]).tobytes())
     shared = [f"--precision={precision}", "--fp8-small", *options]
-    words = ["--target=cuda", f"--arch={arch}", "--emulate", *shared]
+    target = ["--target=cpu"] if arch == "cpu" else ["--target=cuda", f"--arch={arch}", "--emulate"]
+    words = [*target, *shared]
 
     def train(name: str, *more: str) -> tuple[list[dict], bytes]:
         subprocess.run(["honec", package, "-o", work / name, *words, *more], check=True)

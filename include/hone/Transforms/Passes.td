@@ -1141,7 +1141,8 @@ def FuseGroups : Pass<"hone-fuse-groups", "::mlir::func::FuncOp"> {
 def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
   let summary = "Computes values in the kernels that make codes of them";
   let description = [{
-    On a GPU a kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers. Where
+    A kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers of a GPU, or next to
+    the core of a CPU. Where
     nothing else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never
     stored. Codes and scales keep their bits. Where the value's columns are summed, as for the gradient of a bias, that
     kernel adds them up, too, in an order of its own. Such values are
@@ -1157,6 +1158,8 @@ def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
     makes. Such a kernel need not write a value that takes more bytes to write and to read than its inputs take to read
     again: the kernel of codes computes it once more. Where a kernel of its own finds the largest magnitude, as that of
     values side by side, both compute these, if that takes fewer bytes. Sums of columns stay where they are.
+
+    On a CPU, sums of columns stay where they are with any scales, and only norms are computed twice.
 
     ```mlir
     %n, %r = hone.fused row (%a = %x : tensor<32x128xbf16>) -> (tensor<32x128xbf16>, tensor<32xf32>) ...

@@ -133,11 +133,9 @@ void FusionAnalysis::takeScatters() {
   }
 }
 
-// Codes of one matrix, along its rows and along its columns: a kernel of a GPU
-// reads the matrix once. They need nothing besides it but one amax.
+// Codes of one matrix, along its rows and along its columns: a kernel reads the
+// matrix once. They need nothing besides it but one amax.
 void FusionAnalysis::takeQuantisations() {
-  if (target.kind != TargetKind::CUDA)
-    return;
   for (auto first : block.getOps<QuantizeOp>()) {
     if (isAnchor(first))
       continue;

@@ -31,7 +31,7 @@ Value QuantizeEmitter::columnMagnitudes(Value begin, Value end, Value row,
                                         Value mask) {
   return loop(begin, end, 1, {zeroBits()},
               [&](Value at, ValueRange carried) -> SmallVector<Value> {
-                Value data = loadVector(x, {at, row}, getF32Type(), mask);
+                Value data = loadOperand({at, row}, mask);
                 return {maximum(carried[0], magnitudeBits(*this, data))};
               })[0];
 }
@@ -41,7 +41,7 @@ Value QuantizeEmitter::columnInverses(Value bits, Value row, int64_t count,
                                       Value tile) {
   Value exponents = scaleExponent(*this, bits, format);
   Value scale = scaleOfExponent(*this, exponents, bits, scaleType());
-  if (layout.tile == ScaleTile::row128)
+  if (layout.tile == ScaleTile::row128 && scales)
     storeVector(scale, flat(scales), scaleIndex(row, tile), maskOfCount(count));
   else
     for (int64_t lane = 0; lane < count; ++lane)
@@ -84,7 +84,7 @@ void QuantizeEmitter::transposeCodes(Value begin, Value end, Value row,
         bytes.push_back(none);
         continue;
       }
-      Value data = loadVector(x, {add(col, i), row}, getF32Type(), mask);
+      Value data = loadOperand({add(col, i), row}, mask);
       bytes.push_back(
           encodeFp8(*this, create<arith::MulFOp>(data, inverse), format));
     }
@@ -115,6 +115,25 @@ void QuantizeEmitter::columnTiles(Value block, Value row, int64_t count) {
   });
 }
 
+/// UE8M0: zeros in the places of a group of four tiles, from `firstTile` on, of
+/// `count` rows, that are no tile's.
+void QuantizeEmitter::zeroScalesOfNone(Value firstRow, int64_t count,
+                                       Value firstTile) {
+  loop(firstRow, add(firstRow, count), 1, [&](Value row) {
+    loop(firstTile, add(firstTile, 4), 1, [&](Value tile) {
+      Value isOfNone = create<arith::OrIOp>(
+          create<arith::CmpIOp>(arith::CmpIPredicate::uge, row,
+                                index(layout.rows)),
+          create<arith::CmpIOp>(arith::CmpIPredicate::uge, tile,
+                                index(layout.tileColumns())));
+      auto branch = create<scf::IfOp>(isOfNone, false);
+      OpBuilder::InsertionGuard guard(*this);
+      setInsertionPointToStart(branch.thenBlock());
+      storeScale(integer(scaleType(), 0), row, tile);
+    });
+  });
+}
+
 /// An item is 64 rows of codes by 128 columns.
 Kernel QuantizeEmitter::emitColumns() {
   bool isPadded = layout.tile == ScaleTile::row32;
@@ -128,23 +147,8 @@ Kernel QuantizeEmitter::emitColumns() {
     forGroups(row, columnsPerItem, [&](Value row, int64_t count) {
       columnTiles(block, row, count);
     });
-    if (!isPadded)
-      return;
-    // Scales of no tile, as in zeroScalesBehind().
-    Value first = times(block, 4);
-    loop(row, add(row, columnsPerItem), 1, [&](Value row) {
-      loop(first, add(first, 4), 1, [&](Value tile) {
-        Value isOfNone = create<arith::OrIOp>(
-            create<arith::CmpIOp>(arith::CmpIPredicate::uge, row,
-                                  index(layout.rows)),
-            create<arith::CmpIOp>(arith::CmpIPredicate::uge, tile,
-                                  index(layout.tileColumns())));
-        auto branch = create<scf::IfOp>(isOfNone, false);
-        OpBuilder::InsertionGuard guard(*this);
-        setInsertionPointToStart(branch.thenBlock());
-        storeScale(integer(scaleType(), 0), row, tile);
-      });
-    });
+    if (isPadded)
+      zeroScalesOfNone(row, columnsPerItem, times(block, 4));
   });
   return {func, strips * blocks, quantizeGrain(columnsPerItem * 128)};
 }
@@ -159,8 +163,7 @@ void QuantizeEmitter::blockColumns(Value firstRow, int64_t rows, Value begin,
       loop(begin, end, 1, {zeroBits()},
            [&](Value at, ValueRange carried) -> SmallVector<Value> {
              auto next = [&](Value bits, Value row, int64_t count) {
-               Value data =
-                   loadVector(x, {at, row}, getF32Type(), maskOfCount(count));
+               Value data = loadOperand({at, row}, maskOfCount(count));
                return maximum(bits, magnitudeBits(*this, data));
              };
              Value bits = loop(

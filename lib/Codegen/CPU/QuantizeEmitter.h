@@ -1,7 +1,8 @@
 //===- QuantizeEmitter.h - Emitter of codes of fp8 --------------*- C++ -*-===//
 //
 // QuantizeKernels.cpp makes codes of rows of the operand, QuantizeColumns.cpp
-// those of its columns.
+// those of its columns, QuantizeSquares.cpp both of squares of an operand that
+// is read once, or computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 
 #include "Codegen/Common/CodeArith.h"
 #include "Codegen/Common/KernelBuilder.h"
+#include "QuantizeSource.h"
 #include "base/ScaleLayout.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -69,28 +71,27 @@ protected:
 class QuantizeEmitter : public MagnitudeEmitter {
 public:
   QuantizeEmitter(mlir::OpBuilder &builder, llvm::StringRef name,
-                  plan::LaunchOp launch, QuantizeOp op)
-      : MagnitudeEmitter(builder, name, launch), layout(op.getScaleLayout()),
-        format(op.getFormat()), x(bufferOf(op.getOperand())),
-        codes(buffer(launch.getInputs().size())),
-        scales(buffer(launch.getInputs().size() + 1)) {
-    if (op.getAmax())
-      amax = bufferOf(op.getAmax());
-    honert::TileSize size = honert::sizeOf(layout.tile);
-    tileRows = size.rows ? size.rows : layout.rows;
-    tileCols = size.columns ? size.columns : layout.columns;
-  }
+                  plan::LaunchOp launch)
+      : MagnitudeEmitter(builder, name, launch), launch(launch) {}
 
-  Kernel emit(bool transposed);
+  /// Codes of the launch's only op, of an input.
+  Kernel emit(QuantizeOp op);
+  /// Codes of one matrix by several ops, or of one that is computed.
+  Kernel emitSquares(llvm::ArrayRef<QuantizeOp> ops);
 
 private:
+  void select(QuantizeOp op);
+  mlir::Value result(mlir::Value value);
   mlir::Value bufferOf(mlir::Value operand) {
     return buffer(mlir::cast<mlir::BlockArgument>(operand).getArgNumber());
   }
   bool isTensor() const { return layout.tile == honert::ScaleTile::tensor; }
   mlir::Type scaleType() const {
-    return mlir::cast<mlir::MemRefType>(scales.getType()).getElementType();
+    return layout.tile == honert::ScaleTile::row32
+               ? mlir::Type(mlir::IntegerType::get(getContext(), 8))
+               : mlir::Type(mlir::Float32Type::get(getContext()));
   }
+  mlir::Value loadOperand(llvm::ArrayRef<mlir::Value> at, mlir::Value mask);
 
   // Scales.
   mlir::Value scaleIndex(mlir::Value row, mlir::Value tileCol);
@@ -131,14 +132,28 @@ private:
   void columnTiles(mlir::Value tile, mlir::Value row, int64_t count);
   void blockColumns(mlir::Value firstRow, int64_t rows, mlir::Value begin,
                     mlir::Value end, mlir::Value tile);
+  void zeroScalesOfNone(mlir::Value firstRow, int64_t count,
+                        mlir::Value firstTile);
   Kernel emitColumns();
   Kernel emitColumnBlocks();
   Kernel emitWholeColumns();
 
+  // Squares.
+  void rowsOfSquare(mlir::Value begin, mlir::Value end, mlir::Value squareCol,
+                    int64_t count);
+  void squareOfRows(mlir::Value squareRow, mlir::Value squareCol);
+  void squareOfColumns(mlir::Value squareRow, mlir::Value squareCol);
+  void zeroBlockScalesBehind(mlir::Value row, mlir::Value tileCol);
+
+  plan::LaunchOp launch;
+  // Of the op whose codes are emitted.
   honert::ScaleLayout layout;
   honert::Fp8Format format;
-  mlir::Value x, codes, scales, amax;
+  mlir::Value x, codes, scales, amax; ///< without scales nobody reads them
+  mlir::Value inverse;                ///< of the scale of all, in squares
   int64_t tileRows, tileCols;
+  /// Where `x` is a square on the stack: row and column of its first element.
+  mlir::Value firstRow, firstCol;
 };
 
 } // namespace hone

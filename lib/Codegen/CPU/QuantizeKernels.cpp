@@ -54,6 +54,8 @@ Value QuantizeEmitter::scaleIndex(Value row, Value tileCol) {
 }
 
 void QuantizeEmitter::storeScale(Value scale, Value row, Value tileCol) {
+  if (!scales)
+    return;
   create<memref::StoreOp>(scale, flat(scales),
                           ValueRange{scaleIndex(row, tileCol)});
 }
@@ -70,10 +72,11 @@ Value QuantizeEmitter::wholeInverse() {
   Value largest = create<memref::LoadOp>(amax, ValueRange());
   Value bits = magnitudeBits(*this, largest);
   Value exponent = scaleExponent(*this, bits, format);
-  where(arith::CmpIPredicate::eq, lo(), 0, [&] {
-    Value scale = scaleOfExponent(*this, exponent, bits, scaleType());
-    create<memref::StoreOp>(scale, scales, ValueRange());
-  });
+  if (scales)
+    where(arith::CmpIPredicate::eq, lo(), 0, [&] {
+      Value scale = scaleOfExponent(*this, exponent, bits, scaleType());
+      create<memref::StoreOp>(scale, scales, ValueRange());
+    });
   return lanesOf(inverseScale(*this, exponent));
 }
 
@@ -92,7 +95,7 @@ void QuantizeEmitter::forColumns(
   for (int64_t offset = 0; offset < count; offset += kernelLanes) {
     Value mask = maskOfCount(std::min(kernelLanes, count - offset));
     Value at[] = {row, add(first, offset)};
-    body(loadVector(x, at, getF32Type(), mask), at, mask);
+    body(loadOperand(at, mask), at, mask);
   }
 }
 
@@ -213,7 +216,38 @@ Kernel QuantizeEmitter::emitWhole() {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-Kernel QuantizeEmitter::emit(bool transposed) {
+/// The buffer of a result of the launch's body; null: it is none.
+Value QuantizeEmitter::result(Value value) {
+  OperandRange yields = launch.getBodyBlock().getTerminator()->getOperands();
+  for (auto [number, yielded] : llvm::enumerate(yields))
+    if (yielded == value)
+      return buffer(launch.getInputs().size() + number);
+  return {};
+}
+
+void QuantizeEmitter::select(QuantizeOp op) {
+  layout = op.getScaleLayout();
+  format = op.getFormat();
+  codes = result(op.getCodes());
+  scales = result(op.getScales());
+  amax = op.getAmax() ? bufferOf(op.getAmax()) : Value();
+  honert::TileSize size = honert::sizeOf(layout.tile);
+  tileRows = size.rows ? size.rows : layout.rows;
+  tileCols = size.columns ? size.columns : layout.columns;
+}
+
+Value QuantizeEmitter::loadOperand(ArrayRef<Value> at, Value mask) {
+  if (!firstRow)
+    return loadVector(x, at, getF32Type(), mask);
+  Value inSquare[] = {create<arith::SubIOp>(at[0], firstRow),
+                      create<arith::SubIOp>(at[1], firstCol)};
+  return loadVector(x, inSquare, getF32Type(), mask);
+}
+
+Kernel QuantizeEmitter::emit(QuantizeOp op) {
+  select(op);
+  x = bufferOf(op.getOperand());
+  bool transposed = op.getTransposed();
   switch (layout.tile) {
   case ScaleTile::tensor:
     return transposed ? emitWholeColumns() : emitWhole();
@@ -278,18 +312,48 @@ static bool hasDenseRows(Type buffer) {
          getStridesAndOffset(type).first.back() == 1;
 }
 
+/// The ops of a launch that makes codes of one matrix, an input or computed,
+/// and nothing else.
+static SmallVector<QuantizeOp> quantizationsOf(plan::LaunchOp launch) {
+  SmallVector<QuantizeOp> ops(launch.getBodyBlock().getOps<QuantizeOp>());
+  auto isOfOne = [&](QuantizeOp op) {
+    return op.getOperand() == ops.front().getOperand() &&
+           (!op.getAmax() || isa<BlockArgument>(op.getAmax()));
+  };
+  auto isCodes = [](Value yielded) {
+    return yielded.getDefiningOp<QuantizeOp>() != nullptr;
+  };
+  bool isWhole =
+      llvm::all_of(ops, isOfOne) &&
+      llvm::all_of(launch.getBodyBlock().getTerminator()->getOperands(),
+                   isCodes);
+  return isWhole ? ops : SmallVector<QuantizeOp>();
+}
+
 std::optional<FailureOr<Kernel>>
 hone::emitQuantize(OpBuilder &builder, StringRef name, plan::LaunchOp launch) {
-  auto op = onlyOp<QuantizeOp>(launch);
-  if (!op)
+  SmallVector<QuantizeOp> ops = quantizationsOf(launch);
+  if (ops.empty())
     return std::nullopt;
-  if (!llvm::all_of(launch->getOperandTypes(), hasDenseRows) ||
-      !isContiguous(launch.getOutputs()[1].getType()))
+  for (auto [yielded, output] :
+       llvm::zip(launch.getBodyBlock().getTerminator()->getOperands(),
+                 launch.getOutputs()))
+    if (bool isScale = yielded != yielded.getDefiningOp()->getResult(0);
+        isScale && !isContiguous(output.getType()))
+      return FailureOr<Kernel>(launch.emitOpError(
+          "writes scales with gaps, expected a contiguous result"));
+  if (!llvm::all_of(launch->getOperandTypes(), hasDenseRows))
     return FailureOr<Kernel>(
         launch.emitOpError("makes codes of elements that do not lie side by "
                            "side, expected rows without gaps"));
-  return FailureOr<Kernel>(
-      QuantizeEmitter(builder, name, launch, op).emit(op.getTransposed()));
+  Value matrix = ops.front().getOperand();
+  if (!isa<BlockArgument>(matrix) &&
+      failed(MatrixSource::check(launch, matrix)))
+    return FailureOr<Kernel>(failure());
+  QuantizeEmitter emitter(builder, name, launch);
+  bool isPlain = ops.size() == 1 && isa<BlockArgument>(matrix);
+  return FailureOr<Kernel>(isPlain ? emitter.emit(ops.front())
+                                   : emitter.emitSquares(ops));
 }
 
 std::optional<FailureOr<Kernel>>

@@ -8,9 +8,11 @@
 
 namespace hone {
 
-/// Kernel of a launch of one quantize: an item is a row of codes, a tile, or,
-/// transposed, some columns of a row of tiles. Each element is read twice, the
-/// second time from the cache. Nothing for other launches.
+/// Kernel of a launch of quantize ops of one matrix. Of one op and an input, an
+/// item is a row of codes, a tile, or, transposed, some columns of a row of
+/// tiles. Of several ops, or a matrix that the launch computes, it is a square
+/// of 128 x 128 elements. Each element is read twice, the second time from the
+/// cache. Nothing for other launches.
 std::optional<mlir::FailureOr<Kernel>> emitQuantize(mlir::OpBuilder &builder,
                                                     llvm::StringRef name,
                                                     plan::LaunchOp launch);

@@ -31,7 +31,8 @@ struct Part {
 /// before, if there is such, and what makes the matrix.
 class Merge {
 public:
-  Merge(FusedOp codes, FusedOp amax) : matrix(codedMatrix(codes)) {
+  Merge(FusedOp codes, FusedOp amax, int64_t width)
+      : width(width), matrix(codedMatrix(codes)) {
     if (amax)
       readers.push_back(amax);
     readers.push_back(codes);
@@ -57,6 +58,7 @@ private:
   Value cloneParts(OpBuilder &outside, FusedOp merged);
   void rewrite(FusedOp reader);
 
+  const int64_t width;             ///< elements of a vector
   SmallVector<FusedOp, 2> readers; ///< of the matrix
   Value matrix;
   SmallVector<Part> parts; ///< side by side
@@ -184,7 +186,7 @@ bool Merge::takesMap(FusedOp map) {
              return shapeOf(value) == shape && isComputedFloat(value);
            });
   };
-  return shape.back() % threadWidth == 0 &&
+  return shape.back() % width == 0 &&
          llvm::all_of(body.getArguments(),
                       [&](BlockArgument argument) {
                         return isComputedFloat(argument) &&
@@ -217,8 +219,7 @@ bool Merge::takesRotation(FusedOp rotation) {
       rotation.getInputs()[cast<BlockArgument>(rope.getInput()).getArgNumber()];
   while (auto reshape = input.getDefiningOp<ReshapeOp>())
     input = reshape.getOperand();
-  return shape[3] % (half * threadWidth) == 0 &&
-         !input.getDefiningOp<SliceOp>();
+  return shape[3] % (half * width) == 0 && !input.getDefiningOp<SliceOp>();
 }
 
 /// Bytes of values with an element per point.
@@ -448,14 +449,24 @@ void Merge::apply() {
     maker.erase();
 }
 
+/// Elements that a thread of a GPU, or a vector of a CPU, has of one row.
+static int64_t widthFor(const TargetDescription &target) {
+  return target.kind == TargetKind::CUDA ? threadWidth : vectorWidth;
+}
+
 /// Gives norms whose result nothing but codes reads to the kernel of these,
 /// and maps that need not write it.
-static void splitTail(FusedOp codes) {
+static void splitTail(FusedOp codes, const TargetDescription &target) {
   Value matrix = codedMatrix(codes);
   auto result = dyn_cast_or_null<OpResult>(withoutReshapes(matrix));
-  if (!result || shapeOf(result).back() % threadWidth != 0 ||
+  if (!result || shapeOf(result).back() % widthFor(target) != 0 ||
       shapeOf(result).back() != shapeOf(matrix).back() ||
       result.getOwner()->getBlock() != codes->getBlock())
+    return;
+  // To a CPU a GELU computed twice costs more than bytes.
+  auto maker = dyn_cast<FusedOp>(result.getOwner());
+  if (target.kind == TargetKind::CPU && maker &&
+      maker.getFamily() == KernelFamily::map)
     return;
   if (std::optional<RowTail> tail = RowTail::of(result))
     splitRows(*tail);
@@ -468,21 +479,22 @@ struct FuseIntoCodes : hone::impl::FuseIntoCodesBase<FuseIntoCodes> {
         getTarget(getOperation()->getParentOfType<ModuleOp>());
     if (failed(target))
       return signalPassFailure();
-    // A kernel of a GPU has the matrix in registers when it makes codes.
-    if (target->kind != TargetKind::CUDA)
-      return;
     Block &block = getOperation().getBody().front();
     SmallVector<FusedOp> groups;
     for (auto group : block.getOps<FusedOp>())
       if (makesCodes(group))
         groups.push_back(group);
+    // Kernels of a CPU neither add up columns beside codes nor compute a value
+    // for its largest magnitude alone.
+    bool isGpu = target->kind == TargetKind::CUDA;
     for (FusedOp codes : groups) {
-      splitTail(codes);
-      if (!readsAmax(codes)) {
+      splitTail(codes, *target);
+      if (isGpu && !readsAmax(codes)) {
         splitSums(codes);
         codes = mergeSums(codes);
       }
-      if (Merge merge(codes, findAmax(codes)); merge.find())
+      FusedOp amax = isGpu ? findAmax(codes) : FusedOp();
+      if (Merge merge(codes, amax, widthFor(*target)); merge.find())
         merge.apply();
     }
   }

@@ -1,8 +1,8 @@
-//===- QuantizePairTest.cpp - Codes in both orders by one kernel of a GPU -===//
+//===- QuantizePairTest.cpp - Codes in both orders by one kernel ----------===//
 
-#include "DeviceRun.h"
-#include "LaunchCase.h"
+#include "KernelCase.h"
 
+#include "Codegen/CPU/QuantizeKernels.h"
 #include "base/ScaleLayout.h"
 
 #include "gtest/gtest.h"
@@ -15,6 +15,11 @@ using namespace hone::test;
 using honert::ScaleTile;
 
 namespace {
+
+mlir::FailureOr<Kernel> emitCodes(mlir::OpBuilder &builder,
+                                  llvm::StringRef name, plan::LaunchOp launch) {
+  return *emitQuantize(builder, name, launch);
+}
 
 std::string typeOf(std::vector<int64_t> shape, const std::string &element) {
   std::string text = "tensor<";
@@ -51,7 +56,6 @@ void expectPair(ScaleTile along, ScaleTile across, int64_t rows, int64_t cols) {
                      (isTensor ? ", %a: tensor<f32>" : "") + ") -> (" + types +
                      ") {\n" + body + "  return %c0, %s0, %c1, %s1 : " + types +
                      "\n}";
-  SCOPED_TRACE(text);
   CaseOptions options{KernelFamily::dataMovement, 0};
   std::mt19937 random(1);
   std::normal_distribution<double> normal;
@@ -61,17 +65,13 @@ void expectPair(ScaleTile along, ScaleTile across, int64_t rows, int64_t cols) {
   options.data = {{0, values}};
   if (isTensor)
     options.data.push_back({1, {7}});
-  LaunchCase reference(text, options);
-  mlir::FailureOr<interp::Tensors> expected =
-      interp::interpret(reference.func, argumentsOf(reference.func, options));
-  ASSERT_TRUE(mlir::succeeded(expected));
-  EXPECT_EQ(expectOnDevice(nullptr, text, options, *expected).size(), 4u);
+  expectLikeInterpreter(emitCodes, text, options);
 }
 
 } // namespace
 
 TEST(QuantizePair, ReadsItsMatrixOnce) {
-  for (auto [rows, cols] : {std::pair(256, 128), {144, 272}, {40, 203}}) {
+  for (auto [rows, cols] : {std::pair(144, 272), {40, 203}}) {
     expectPair(ScaleTile::tensor, ScaleTile::tensor, rows, cols);
     expectPair(ScaleTile::row128, ScaleTile::row128, rows, cols);
     expectPair(ScaleTile::block128, ScaleTile::block128, rows, cols);

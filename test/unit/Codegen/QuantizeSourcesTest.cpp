@@ -1,8 +1,8 @@
 //===- QuantizeSourcesTest.cpp - What kernels of codes compute first ------===//
 //
-// On a GPU the kernel that makes codes computes norms' results and rotations.
-// Numbers are chosen so that an interpreter without fused multiply-adds rounds
-// to the same bits.
+// The kernel that makes codes computes norms' results and rotations. Numbers
+// are chosen so that an interpreter without fused multiply-adds rounds to the
+// same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 #include "KernelText.h"
 #include "LaunchCase.h"
 
+#include "Codegen/CPU/QuantizeKernels.h"
 #include "base/ScaleLayout.h"
 
 #include "gtest/gtest.h"
@@ -33,6 +34,11 @@ mlir::FailureOr<Kernel> emitNothing(mlir::OpBuilder &, llvm::StringRef,
   return mlir::failure();
 }
 
+mlir::FailureOr<Kernel> emitCodes(mlir::OpBuilder &builder,
+                                  llvm::StringRef name, plan::LaunchOp launch) {
+  return *emitQuantize(builder, name, launch);
+}
+
 /// tensor<2x3xf32>
 std::string tensor(std::vector<int64_t> shape, const std::string &element) {
   std::string text = "tensor<";
@@ -42,7 +48,8 @@ std::string tensor(std::vector<int64_t> shape, const std::string &element) {
 }
 
 /// A function of `arguments` whose `body` makes `%x`, of `shape`, and which
-/// returns codes of that along rows and along columns.
+/// returns codes of that along rows and along columns. With one scale of all,
+/// `%l` is the largest magnitude.
 std::string codesOf(const std::string &arguments, const std::string &body,
                     Shape shape, ScaleTile tile) {
   auto [rows, columns] = shape;
@@ -50,19 +57,30 @@ std::string codesOf(const std::string &arguments, const std::string &body,
   auto scales = [&](int64_t outer, int64_t inner) {
     return tensor(honert::ScaleLayout{tile, outer, inner}.shape(), element);
   };
+  bool isTensor = tile == ScaleTile::tensor;
+  honert::TileSize size = honert::sizeOf(tile);
   return with("func.func @f(ARGUMENTS) -> (C1, S1, C2, S2) {\nBODY"
-              "  %c, %a = hone.quantize %x TILE : X -> C1, S1\n"
-              "  %d, %b = hone.quantize %x TILE transposed : X -> C2, S2\n"
+              "  %c, %a = hone.quantize %x WITH TILE : X -> C1, S1\n"
+              "  %d, %b = hone.quantize %x WITH TILE transposed : X -> C2, S2\n"
               "  return %c, %a, %d, %b : C1, S1, C2, S2\n}",
               {{"X", tensor({rows, columns}, "bf16")},
                {"C1", tensor({rows, columns}, "f8E4M3FN")},
                {"C2", tensor({columns, rows}, "f8E4M3FN")},
                {"S1", scales(rows, columns)},
                {"S2", scales(columns, rows)},
-               {"TILE", "tile [1, " +
-                            std::to_string(honert::sizeOf(tile).columns) + "]"},
-               {"ARGUMENTS", arguments},
+               {"WITH", isTensor ? "amax %l" : ""},
+               {"TILE", "tile [" + std::to_string(size.rows) + ", " +
+                            std::to_string(size.columns) + "]"},
+               {"ARGUMENTS", arguments + (isTensor ? ", %l: tensor<f32>" : "")},
                {"BODY", body}});
+}
+
+/// Codes by the kernels of both targets.
+void expectCodes(const std::string &text, CaseOptions options,
+                 unsigned arguments, ScaleTile tile) {
+  if (tile == ScaleTile::tensor)
+    options.data.push_back({arguments, {7}});
+  expectLikeInterpreter(emitCodes, text, options);
 }
 
 /// One that returns the largest magnitude of `%x` instead.
@@ -85,13 +103,14 @@ std::vector<double> eighths(int64_t count, int64_t seed) {
   return values;
 }
 
-constexpr ScaleTile tiles[] = {ScaleTile::row128, ScaleTile::row32};
+constexpr ScaleTile tiles[] = {ScaleTile::row128, ScaleTile::row32,
+                               ScaleTile::tensor};
 } // namespace
 
 /// (x - mean) * deviation * gain + bias, with values per row and per column, of
 /// rows that fill no square, in wider rows.
 TEST(QuantizeSources, Norm) {
-  for (Shape shape : {Shape{40, 128}, Shape{200, 320}, Shape{129, 24}})
+  for (Shape shape : {Shape{40, 128}, Shape{200, 320}, Shape{129, 48}})
     for (ScaleTile tile : tiles) {
       Words types = {{"FULL", tensor({shape.rows, shape.columns}, "f32")},
                      {"NARROW", tensor({shape.rows, shape.columns}, "bf16")},
@@ -118,8 +137,7 @@ TEST(QuantizeSources, Norm) {
                       {2, std::vector<double>(shape.rows, 0.5)},
                       {3, eighths(shape.columns, 3)},
                       {4, eighths(shape.columns, 4)}};
-      expectLikeInterpreterOnDevice(
-          emitNothing, codesOf(arguments, body, shape, tile), options);
+      expectCodes(codesOf(arguments, body, shape, tile), options, 5, tile);
       expectLikeInterpreterOnDevice(emitNothing,
                                     largestOf(arguments, body, shape), options);
     }
@@ -182,8 +200,7 @@ TEST(QuantizeSources, Rotation) {
                       {1, eighths(length * dim / 2, 2)},
                       {2, eighths(length * dim / 2, 3)},
                       {3, eighths(shape.rows * 128, 4)}};
-      expectLikeInterpreterOnDevice(
-          emitNothing, codesOf(arguments, body, shape, tile), options);
+      expectCodes(codesOf(arguments, body, shape, tile), options, 4, tile);
       expectLikeInterpreterOnDevice(emitNothing,
                                     largestOf(arguments, body, shape), options);
     }

@@ -170,7 +170,7 @@ TEST(Quantize, RowsWithGaps) {
     }
 }
 
-/// On a GPU, of a matrix that the kernel computes: of two parts side by side,
+/// Of a matrix that the kernel computes: of two parts side by side,
 /// each in wider rows, and of rows that fill no square. Of products and maxima,
 /// which are exact but for one rounding.
 TEST(Quantize, ComputedMatrices) {
@@ -208,7 +208,7 @@ TEST(Quantize, ComputedMatrices) {
       CaseOptions options{KernelFamily::dataMovement, 0};
       options.rowPitch = {{0, 2 * shape.columns}, {1, 2 * shape.columns}};
       options.data = {{0, numbers(shape, true)}, {1, numbers(shape, false)}};
-      expectLikeInterpreterOnDevice(emitCodes, text, options);
+      expectLikeInterpreter(emitCodes, text, options);
     }
 }
 

@@ -1,8 +1,7 @@
 // RUN: hone-opt %s --pass-pipeline='builtin.module(hone-set-target{target=cuda arch=sm_90},func.func(hone-fuse-groups,hone-fuse-into-codes,hone-verify-groups))' | FileCheck %s
-// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-fuse-into-codes,hone-verify-groups))' | FileCheck %s --check-prefix=CPU
+// RUN: hone-opt %s --pass-pipeline='builtin.module(func.func(hone-fuse-groups,hone-fuse-into-codes,hone-verify-groups))' | FileCheck %s
 
 // A kernel that makes codes turns pairs of a rotation whose result nothing else reads, and reads what lies beside it.
-// CPU: hone.fused rope
 // CHECK-LABEL: @beside
 func.func @beside(%x: tensor<2x16x2x64xbf16>, %c: tensor<16x32xf32>, %s: tensor<16x32xf32>, %p: tensor<2x16x128xbf16>)
     -> (tensor<32x256xf8E4M3FN>, tensor<256x32xf8E4M3FN>) {
