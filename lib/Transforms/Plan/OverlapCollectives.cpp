@@ -35,7 +35,8 @@ public:
       : block(func.getBody().front()), mesh(mesh), target(target),
         most(together * largestCollectiveResult(func)), maxSteps(maxSteps) {}
 
-  void run();
+  /// With `queues`, those that would be late behind others begin earlier.
+  void run(bool queues = true);
   /// Collectives that were not moved as far as they could be, as the steps did
   /// not do; and all there are.
   int64_t numLeft() const { return left; }
@@ -274,7 +275,7 @@ bool Overlap::hoistLate() {
   return moved;
 }
 
-void Overlap::run() {
+void Overlap::run(bool queues) {
   collect();
   all = left = transfers.size();
   for (Transfer &transfer : transfers)
@@ -282,7 +283,8 @@ void Overlap::run() {
       hoist(transfer);
   // Until that gains no hundredth.
   for (double late = queueUp(), before = 2 * late;
-       late > 0 && late < 0.99 * before && hoistLate(); late = queueUp())
+       queues && late > 0 && late < 0.99 * before && hoistLate();
+       late = queueUp())
     before = late;
   for (const Transfer &transfer : transfers) {
     if (!step())
@@ -313,10 +315,12 @@ struct OverlapCollectives
   LogicalResult overlapWithin(func::FuncOp func, const dist::Mesh &mesh,
                               const TargetDescription &target, StateMap &state,
                               int64_t room) {
-    for (int together : {mostEarlyResults, 1}) {
+    for (auto [together, queues] : {std::pair(mostEarlyResults, true),
+                                    {mostEarlyResults, false},
+                                    {1, false}}) {
       OwningOpRef<func::FuncOp> trial = func.clone();
       Overlap overlap(*trial, mesh, target, maxSteps, together);
-      overlap.run();
+      overlap.run(queues);
       FunctionPlanner planner(*trial, state, target);
       if (failed(planner.plan()))
         return failure();

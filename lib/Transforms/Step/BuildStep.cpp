@@ -1,16 +1,15 @@
 //===- BuildStep.cpp - From @gradient to the training step ----------------===//
 
 #include "BufferUpdates.h"
+#include "GradientSums.h"
 #include "LossScaling.h"
 #include "ParameterUpdates.h"
 #include "StepFunction.h"
 #include "Transforms/Autodiff/GradientContract.h"
 #include "hone/IR/Documents.h"
 #include "hone/IR/DroppedRows.h"
-#include "hone/IR/GradientSums.h"
 #include "hone/IR/IndexedOps.h"
 #include "hone/IR/SelectionBias.h"
-#include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -163,52 +162,6 @@ static std::optional<Scaling> addScaling(StepFunction &step,
   return Scaling{addLossScale(step, settings),
                  addCounter(step, lossscaling::goodSteps, count, 0),
                  addCounter(step, lossscaling::updates, count, 0)};
-}
-
-static DictionaryAttr describeGradient(StepFunction &step, const Trained &t,
-                                       StringRef name) {
-  NamedAttrList attrs(step.describe(kind::grad, name));
-  if (t.parts)
-    attrs.append(attr::parts, t.parts);
-  return attrs.getDictionary(step.builder.getContext());
-}
-
-/// The gradients that @gradient returns behind the loss, of the parameters that
-/// are trained.
-static OperandRange gradientsOf(func::FuncOp gradient) {
-  return gradient.front().getTerminator()->getOperands().drop_front();
-}
-
-/// The terms of `gradient` that have a sum over micro-batches each. In a
-/// mesh-invariant module these are the gradients by the two places that read a
-/// parameter, as where two stages of a pipeline read a tied weight: so bits are
-/// those of one rank. What a boundary hands on has a sum in its stage already
-/// (dist-split-stages).
-static SmallVector<Value, 2> termsOf(Value gradient, const StepSettings &more) {
-  auto sum = gradient.getDefiningOp<AddOp>();
-  auto isTerm = [](Value term) {
-    Operation *op = term.getDefiningOp();
-    return op && !isa<AddOp>(op) && !isa<dist::DistDialect>(op->getDialect());
-  };
-  if (!more.isMeshInvariant || !sum ||
-      !llvm::all_of(sum->getOperands(), isTerm))
-    return {gradient};
-  return SmallVector<Value, 2>(sum->getOperands());
-}
-
-/// Appends an argument for the sum of each term of `gradient`, that of `t`.
-static SmallVector<BlockArgument, 2> addGradients(StepFunction &step,
-                                                  const Trained &t,
-                                                  Value gradient,
-                                                  const StepSettings &more) {
-  auto add = [&](StringRef name) {
-    return step.addArgument(t.param.getType(), describeGradient(step, t, name),
-                            step.builder.getLoc());
-  };
-  SmallVector<BlockArgument, 2> sums = {add(t.name)};
-  if (termsOf(gradient, more).size() == 2)
-    sums.push_back(add(secondGradientSum(t.name)));
-  return sums;
 }
 
 static Scalars addScalars(StepFunction &step) {
@@ -394,7 +347,7 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   SmallVector<SmallVector<BlockArgument, 2>> sums;
   for (auto [t, value] : llvm::zip(findTrained(gradient, args[kind::param]),
                                    gradientsOf(gradient)))
-    sums.push_back(addGradients(step, t, value, more));
+    sums.push_back(addGradients(step, t, value, more.isMeshInvariant));
   BlockArgument lossSum =
       step.addArgument(gradient.getResultTypes()[0], kind::scalar, "loss");
 
@@ -403,7 +356,8 @@ static func::FuncOp buildAccumulate(func::FuncOp gradient, int64_t count,
   double expected = 1.0 / double(count);
   double scale = expected / (seed ? seed.getValueAsDouble() : 1.0);
   for (auto [own, value] : llvm::zip(sums, llvm::drop_begin(results)))
-    for (auto [sum, term] : llvm::zip_equal(own, termsOf(value, more))) {
+    for (auto [sum, term] :
+         llvm::zip_equal(own, termsOf(value, more.isMeshInvariant))) {
       Value share = term;
       if (scale != 1.0)
         share = b.create<MulOp>(
@@ -439,7 +393,8 @@ static func::FuncOp buildUpdate(func::FuncOp gradient,
     buffers.emplace_back(held, copyArgument(gradient, bias.counts, step));
   }
   for (auto [t, value] : llvm::zip(trained, gradientsOf(gradient))) {
-    SmallVector<BlockArgument, 2> sums = addGradients(step, t, value, more);
+    SmallVector<BlockArgument, 2> sums =
+        addGradients(step, t, value, more.isMeshInvariant);
     t.gradient = sums.front();
     for (BlockArgument sum : llvm::drop_begin(sums))
       t.gradient = step.builder.create<AddOp>(t.gradient, sum);
