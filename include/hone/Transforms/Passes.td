@@ -1244,7 +1244,8 @@ def PlanCheckpoints : Pass<"hone-plan-checkpoints", "::mlir::ModuleOp"> {
     was not tried.
 
     With `overlap`, a schedule leaves room for the results of collectives that begin early, twice the bytes of the
-    largest, if there is such a schedule and its recomputation takes less time than all collectives.
+    largest, if there is such a schedule. Where everything could be kept without that room, its recomputation must take
+    less time than all collectives; stages of several chunks always leave it.
   }];
   let options = [
     Option<"budget", "budget", "int64_t", "0", "Largest size of the arena in bytes; 0: no bound">,

@@ -156,6 +156,7 @@ bool Overlap::hoist(Transfer &transfer) {
   FusedOp group = transfer.group;
   Operation *maker = lastMaker(group), *place = group;
   double covered = secondsBetween(group, transfer.reader, transfer.needed);
+  SmallVector<Operation *> passed;
   while (covered < transfer.needed) {
     Operation *before = place->getPrevNode();
     if (!before || before == maker || !step() ||
@@ -163,7 +164,7 @@ bool Overlap::hoist(Transfer &transfer) {
       break;
     covered += secondsOf(*before);
     place = before;
-    early[place] += byteSize(group.getResult(0).getType());
+    passed.push_back(before);
   }
   // With the group go the views that it reads.
   SmallVector<Operation *> chain = {group};
@@ -178,7 +179,9 @@ bool Overlap::hoist(Transfer &transfer) {
   if (place == group)
     return false;
   if (!std::exchange(transfer.isEarly, true))
-    early[transfer.reader] += byteSize(group.getResult(0).getType());
+    passed.push_back(transfer.reader);
+  for (Operation *op : passed)
+    early[op] += byteSize(group.getResult(0).getType());
   for (Operation *op : llvm::reverse(chain))
     op->moveBefore(place);
   return true;
@@ -230,7 +233,9 @@ void Overlap::collect() {
 }
 
 /// Begin and end of each collective where all stand now: those along the same
-/// axes run one after the other. Returns by how much readers come too early.
+/// axes run one after the other, as the runtime begins them; those along other
+/// axes are taken to have links of their own. Returns by how much readers come
+/// too early.
 double Overlap::queueUp() {
   double now = 0, late = 0;
   for (Operation &op : block) {
