@@ -49,15 +49,11 @@ static SmallVector<ColumnBuffer> columnBuffers(plan::LaunchOp launch,
   return found;
 }
 
-/// Elements of the widest vector that divides rows of `cols` elements and is
-/// aligned, whatever buffer they lie in: parts of wider rows may begin
-/// anywhere.
-static int64_t vectorLanes(ArrayRef<ColumnBuffer> buffers, int64_t cols) {
-  int64_t narrowest = accessBytes;
-  for (const ColumnBuffer &buffer : buffers)
-    narrowest =
-        std::min(narrowest, elementByteWidth(buffer.type.getElementType()));
-  int64_t lanes = std::min(maxLanes, accessBytes / narrowest);
+/// Elements of the widest vector, at most `lanes`, that divides rows of `cols`
+/// elements and is aligned, whatever buffer they lie in: parts of wider rows
+/// may begin anywhere.
+static int64_t alignedLanes(ArrayRef<ColumnBuffer> buffers, int64_t cols,
+                            int64_t lanes) {
   auto divides = [&](int64_t lanes) {
     return cols % lanes == 0 &&
            llvm::all_of(buffers, [&](const ColumnBuffer &buffer) {
@@ -71,6 +67,15 @@ static int64_t vectorLanes(ArrayRef<ColumnBuffer> buffers, int64_t cols) {
   while (!divides(lanes))
     lanes /= 2;
   return lanes;
+}
+
+/// Elements that 16 bytes of the narrowest buffer hold.
+static int64_t narrowLanes(ArrayRef<ColumnBuffer> buffers) {
+  int64_t narrowest = accessBytes;
+  for (const ColumnBuffer &buffer : buffers)
+    narrowest =
+        std::min(narrowest, elementByteWidth(buffer.type.getElementType()));
+  return std::min(maxLanes, accessBytes / narrowest);
 }
 
 /// Whether an output with one element per row lies on an input that has.
@@ -153,7 +158,15 @@ DeviceRowShape DeviceRowShape::of(plan::LaunchOp launch,
     cols *= rows;
     rows = 1;
   }
-  shape.lanes = vectorLanes(buffers, cols);
+  auto isRowReduction = [&](ReduceOp reduce) {
+    return space.role(reduce.getResult()) == Role::Row;
+  };
+  Block &body = launch.getBodyBlock();
+  bool hasRowReductions = llvm::any_of(body.getOps<ReduceOp>(), isRowReduction);
+  // The order in which a row is added up does not depend on what else a kernel
+  // reads and writes: a part of it that runs again has the same bits.
+  shape.lanes = alignedLanes(
+      buffers, cols, hasRowReductions ? maxLanes : narrowLanes(buffers));
   shape.vectors = cols / shape.lanes;
   shape.writesRowOperand = writesRowInput(launch, space);
   shape.isVectorised =
@@ -164,11 +177,6 @@ DeviceRowShape DeviceRowShape::of(plan::LaunchOp launch,
   auto isTotal = [&](Value value) {
     return !isSplat(value) && space.role(value) == Role::TotalSum;
   };
-  auto isRowReduction = [&](ReduceOp reduce) {
-    return space.role(reduce.getResult()) == Role::Row;
-  };
-  Block &body = launch.getBodyBlock();
-  bool hasRowReductions = llvm::any_of(body.getOps<ReduceOp>(), isRowReduction);
   if (space.hasPartialSums()) {
     shape.form = DeviceForm::chunks;
     bool hasTotals = llvm::any_of(body.getTerminator()->getOperands(), isTotal);
