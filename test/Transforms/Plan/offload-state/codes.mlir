@@ -12,8 +12,7 @@
 // CHECK: hone.sgd
 // CHECK: hone.fused data_movement ({{.+}} = %[[A]]#1
 // CHECK: hone.quantize
-// CHECK: hone.fused data_movement ({{.+}} = %[[A]]#1
-// CHECK: hone.quantize {{.+}} transposed
+// CHECK-NEXT: hone.quantize {{.+}} transposed
 // CHECK: %[[B:.+]]:2 = hone.fused multi_tensor
 // CHECK: hone.sgd
 // CHECK: hone.fused data_movement ({{.+}} = %[[B]]#1
