@@ -434,6 +434,7 @@ void hone::buildCheckpointPhase(OpPassManager &manager,
     offload.budget = options.memoryBudget;
     offload.hostMemory = options.hostMemory;
     offload.moves = checkpoints.moves;
+    offload.overlap = options.overlap;
     offload.least = std::max<int64_t>(options.offloadLeast, 1);
     offload.report = options.report;
     manager.addPass(createOffloadState(offload));

@@ -1434,18 +1434,20 @@ def OffloadState : Pass<"hone-offload-state", "::mlir::ModuleOp"> {
     Weights are working copies, or parameters without one, that kernels alone read, none as a table whose rows it picks.
     They get `plan.layer`, too: the number of the stage of the step that reads them first (hone-stream-weights).
 
-    The price of a step is the seconds of all launches, recomputed ones too, and those that they wait for copies.
+    The price of a step is the seconds of all launches, recomputed ones too, and those that they wait for copies. With
+    `weights`, a `budget` that the update exceeds puts its small parts between the large ones.
 
     No part copies more than `chunk` bytes of state, unless one tensor has more; 0 is a sixteenth of the state of all
-    candidates, at most 256 MiB. With `report`, a remark says what the
+    candidates and of the weights that the update alone reads, at most 256 MiB. With `report`, a remark says what the
     second arena holds.
   }];
   let options = [
     Option<"what", "what", "std::string", "\"off\"", "auto, state, weights, activations or off">,
     Option<"chunk", "chunk", "int64_t", "268435456", "Bytes of state that a part of an update has copied">,
-    Option<"budget", "budget", "int64_t", "0", "With auto: bytes that the arena may have">,
+    Option<"budget", "budget", "int64_t", "0", "With auto and weights: bytes that the arena may have; 0: any">,
     Option<"hostMemory", "host-memory", "int64_t", "0", "Bytes that the second arena may have; 0: any">,
     Option<"moves", "moves", "int64_t", "0", "With auto: the same of hone-plan-checkpoints">,
+    Option<"overlap", "overlap", "std::string", "\"off\"", "With auto: the same of hone-plan-checkpoints">,
     Option<"least", "least", "int64_t", "1", "Bytes that a weight has at least">,
     Option<"report", "report", "bool", "false", "Emit a remark on what is placed there">
   ];

@@ -10,11 +10,16 @@
 using namespace mlir;
 using namespace hone;
 
-static StateKey keyOf(BlockArgument argument) {
+StateKey hone::keyOf(BlockArgument argument) {
   auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   unsigned index = argument.getArgNumber();
   return {argString(func, index, attr::kind),
           argString(func, index, attr::fqn)};
+}
+
+StringRef hone::copiedParameter(StringRef name) {
+  StringRef weight = weightOfCodes(name);
+  return weight.empty() ? name : weight;
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,7 +88,7 @@ static bool mayStream(BlockArgument argument) {
 
 /// The stage of a training step that a kernel runs in first; the last one of a
 /// kernel that is of none.
-static int64_t layerOf(const StepStages &cut, Operation *kernel) {
+static int64_t stageOfFirstKernel(const StepStages &cut, Operation *kernel) {
   for (unsigned result = 0; result != kernel->getNumResults(); ++result)
     if (int stage = cut.stageOf(kernel, result); stage >= 0)
       return stage;
@@ -104,8 +109,9 @@ static void findLayers(func::FuncOp func, const TargetDescription &target,
     auto first = llvm::min_element(uses, [](OpOperand *a, OpOperand *b) {
       return a->getOwner()->isBeforeInBlock(b->getOwner());
     });
-    found->second.layer =
-        cut.stages().size() < 2 ? next++ : layerOf(cut, (*first)->getOwner());
+    found->second.layer = cut.stages().size() < 2
+                              ? next++
+                              : stageOfFirstKernel(cut, (*first)->getOwner());
   }
 }
 
@@ -119,8 +125,7 @@ SmallVector<LayerWeight> hone::findWeights(ModuleOp module, int64_t least,
       StateKey key = keyOf(argument);
       int64_t bytes = byteSize(argument.getType());
       if (key.first == kind::workingCopy) {
-        StringRef weight = weightOfCodes(key.second);
-        staying.insert({kind::param, weight.empty() ? key.second : weight});
+        staying.insert({kind::param, copiedParameter(key.second)});
       } else if (key.first != kind::param) {
         continue;
       }

@@ -7,6 +7,11 @@
 
 namespace hone {
 
+StateKey keyOf(mlir::BlockArgument argument);
+
+/// The parameter that has the working copy `name`, of itself or of its codes.
+llvm::StringRef copiedParameter(llvm::StringRef name);
+
 /// State that kernels read for each micro-batch: a working copy, or a parameter
 /// without one.
 struct LayerWeight {

@@ -16,6 +16,7 @@
 #include "hone/Sharding/IR/Chunk.h"
 #include "hone/Support/ByteSize.h"
 #include "hone/Transforms/Passes.h"
+#include "hone/Transforms/Recompute/CheckpointPolicy.h"
 
 #include <map>
 
@@ -51,25 +52,22 @@ private:
   std::optional<double> price(ArrayRef<Candidate> away,
                               const TargetDescription &target);
   LogicalResult apply(ArrayRef<Candidate> away, ModuleOp module);
-  LogicalResult addWeights(ArrayRef<Candidate> candidates);
+  FailureOr<bool> addWeights(ArrayRef<Candidate> candidates);
   LogicalResult tighten(ArrayRef<Candidate> away);
-  void nothingMoves();
+  void failWithoutCandidates(bool hasState);
+  int64_t chunkFor(ArrayRef<Candidate> candidates);
   int64_t bytesOf(ArrayRef<Candidate> away) const;
   void explain(ArrayRef<Candidate> away, size_t all);
 
   SmallVector<LayerWeight> streamed; ///< weights that go, in all trials too
   bool isTight = false;              ///< the update, in all trials too
+  int64_t partBytes = 0;             ///< that a part of an update copies
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
-
-static StateKey keyOf(func::FuncOp func, unsigned index) {
-  return {argString(func, index, attr::kind),
-          argString(func, index, attr::fqn)};
-}
 
 /// The kernel that alone reads `argument` and writes over it the value that its
 /// function returns in its place; null if there is none.
@@ -97,12 +95,6 @@ static FusedOp replacingGroup(func::FuncOp func, BlockArgument argument) {
   return {};
 }
 
-/// The parameter that has the working copy `name`, of itself or of its codes.
-static StringRef copiedParameter(StringRef name) {
-  StringRef weight = weightOfCodes(name);
-  return weight.empty() ? name : weight;
-}
-
 /// Whether `argument` belongs to the function that makes codes of loaded
 /// parameters, and its kernels read it.
 static bool isForCodes(BlockArgument argument) {
@@ -127,7 +119,7 @@ static SmallVector<Candidate> findCandidates(ModuleOp module) {
   llvm::DenseSet<StringRef> copied;
   for (func::FuncOp func : programFunctions(module))
     for (BlockArgument argument : func.getArguments()) {
-      StateKey key = keyOf(func, argument.getArgNumber());
+      StateKey key = keyOf(argument);
       if (key.first == kind::workingCopy)
         copied.insert(copiedParameter(key.second));
       if (!argument.use_empty() && !isForCodes(argument))
@@ -154,12 +146,22 @@ static SmallVector<Candidate> findCandidates(ModuleOp module) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// What a part may copy: 256 MiB hide the time that a disk takes to answer, and
-/// of less state parts still leave most of it where it is.
-static int64_t defaultChunk(ArrayRef<Candidate> candidates) {
+/// What a part may copy, if nothing else is said: 256 MiB hide the time that a
+/// disk takes to answer, and of less state parts still leave most of it where
+/// it is. Counts weights that an update reads, too.
+int64_t OffloadState::chunkFor(ArrayRef<Candidate> candidates) {
+  if (chunk != 0)
+    return chunk;
   int64_t bytes = 0;
   for (const Candidate &one : candidates)
     bytes += one.bytes;
+  llvm::DenseSet<StateKey> weights;
+  for (const LayerWeight &weight : streamed)
+    weights.insert(weight.key);
+  for (func::FuncOp func : programFunctions(getOperation()))
+    for (BlockArgument argument : func.getArguments())
+      if (weights.contains(keyOf(argument)) && isForUpdate(argument))
+        bytes += byteSize(argument.getType());
   return std::clamp<int64_t>(bytes / 16, 1, int64_t(256) << 20);
 }
 
@@ -178,9 +180,11 @@ LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
   llvm::SmallSetVector<FusedOp, 16> groups;
   for (func::FuncOp func : programFunctions(module))
     for (BlockArgument argument : func.getArguments()) {
-      StateKey key = keyOf(func, argument.getArgNumber());
-      if (weights.contains(key) && isForUpdate(argument))
+      StateKey key = keyOf(argument);
+      if (weights.contains(key) && isForUpdate(argument)) {
         values.insert(argument);
+        groups.insert(cast<FusedOp>(*argument.user_begin()));
+      }
       if (!keys.contains(key))
         continue;
       func.setArgAttr(argument.getArgNumber(), plan::hostAttr,
@@ -191,7 +195,7 @@ LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
           groups.insert(group);
     }
   for (FusedOp group : groups)
-    divideUpdate(group, values, chunk);
+    divideUpdate(group, values, partBytes);
   for (func::FuncOp func : programFunctions(module))
     orderUpdates(func, values, isTight);
   return success();
@@ -248,6 +252,7 @@ std::optional<double> OffloadState::price(ArrayRef<Candidate> away,
   options.budget = budget;
   options.moves = moves;
   options.hostMemory = hostMemory;
+  options.overlap = overlap;
   std::optional<double> seconds;
   if (succeeded(apply(away, trial)))
     seconds = priceOfStep(trial, options, target,
@@ -291,20 +296,31 @@ FailureOr<size_t> OffloadState::fastest(ArrayRef<Candidate> candidates,
   size_t count = best();
   if (prices[count] != none)
     return count;
-  if (what != "auto" || !streamed.empty() || failed(addWeights(candidates)))
+  if (what != "auto" || !streamed.empty())
     return most;
-  return fastest(candidates, most);
+  FailureOr<bool> areMore = addWeights(candidates);
+  if (failed(areMore))
+    return failure();
+  return *areMore ? fastest(candidates, most) : most;
 }
 
-/// Without a plan within the budget, has all weights away, too.
-LogicalResult OffloadState::addWeights(ArrayRef<Candidate> candidates) {
+/// Without a plan within the budget, has all weights away, too. False where
+/// none may be, or the second arena lacks the room.
+FailureOr<bool> OffloadState::addWeights(ArrayRef<Candidate> candidates) {
+  if (getOperation()->hasAttr(dist::stageAttr))
+    return false;
   FailureOr<TargetDescription> target = getTarget(getOperation());
-  if (failed(target) || getOperation()->hasAttr(dist::stageAttr))
+  if (failed(target))
     return failure();
   streamed = findWeights(getOperation(), least, *target);
   if (hostMemory != 0 && bytesOf(candidates) > hostMemory)
     streamed.clear();
-  return success(!streamed.empty() && succeeded(tighten(candidates)));
+  if (streamed.empty())
+    return false;
+  partBytes = chunkFor(candidates);
+  if (failed(tighten(candidates)))
+    return failure();
+  return true;
 }
 
 /// With weights away the arena may be less than what the update takes.
@@ -339,7 +355,8 @@ FailureOr<size_t> OffloadState::howMany(ArrayRef<Candidate> candidates) {
   if (getOperation()->hasAttr(dist::stageAttr)) // has windows that fits() lacks
     return fastest(candidates, most);
   FailureOr<size_t> count = enough(candidates.take_front(most));
-  if (failed(count) || *count == 0)
+  // Where none may go, that there is enough is not known.
+  if (failed(count) || (*count == 0 && most != 0))
     return count;
   return fastest(candidates, *count);
 }
@@ -351,6 +368,9 @@ LogicalResult OffloadState::check() {
   if (!llvm::is_contained({"state", "weights", "auto", "activations"}, what))
     return error() << "is '" << what
                    << "', expected auto, state, weights, activations or off";
+  if (!isOverlapWord(overlap))
+    return getOperation().emitError()
+           << "overlap is '" << overlap << "', expected " << overlapWordList;
   if (chunk < 0)
     return error() << "moves " << int64_t(chunk)
                    << " bytes at a time (offload-chunk), expected at least 1";
@@ -367,13 +387,14 @@ LogicalResult OffloadState::check() {
   return success();
 }
 
-void OffloadState::nothingMoves() {
+void OffloadState::failWithoutCandidates(bool hasState) {
   InFlightDiagnostic error = getOperation().emitError("option 'offload': ");
   if (what == "weights")
     error << "no weight of at least " << int64_t(least)
           << " bytes (offload-least) is read by kernels alone and made by one, "
              "expected such a weight, no recipe=zero1, whose ranks gather new "
-             "weights, or offload=state";
+             "weights, or offload="
+          << (hasState ? "state" : "off");
   else
     error << "no state is read by the update alone, expected an optimizer with "
              "moments, or offload=off";
@@ -407,12 +428,9 @@ void OffloadState::runOnOperation() {
   if (what == "weights")
     streamed = findWeights(getOperation(), least, *target);
   bool isNothing = what == "weights" ? streamed.empty() : candidates.empty();
-  if (isNothing && what == "auto")
-    return;
-  if (isNothing)
-    return nothingMoves();
-  if (chunk == 0)
-    chunk = defaultChunk(candidates);
+  if (isNothing && what != "auto")
+    return failWithoutCandidates(!candidates.empty());
+  partBytes = chunkFor(candidates);
   FailureOr<size_t> count = howMany(candidates);
   if (failed(count) || (what == "weights" && failed(tighten(candidates))))
     return signalPassFailure();

@@ -77,7 +77,8 @@ static int64_t bytesAway(Operation *op, const llvm::DenseSet<Value> &away) {
 
 /// Orders parts, of which the largest comes first. Three have memory at a time:
 /// between two large ones come two small ones.
-static void spread(SmallVectorImpl<std::pair<FusedOp, int64_t>> &parts) {
+static void
+interleaveSmallParts(SmallVectorImpl<std::pair<FusedOp, int64_t>> &parts) {
   SmallVector<std::pair<FusedOp, int64_t>> order;
   size_t large = 0, small = parts.size();
   while (large != small) {
@@ -112,7 +113,7 @@ static void orderParts(func::FuncOp func, const llvm::DenseSet<Value> &away,
                                 : a.first->isBeforeInBlock(b.first);
   });
   if (isTight)
-    spread(parts);
+    interleaveSmallParts(parts);
   for (auto &[group, bytes] : parts) {
     if (group.getOperation() == &*at)
       ++at;

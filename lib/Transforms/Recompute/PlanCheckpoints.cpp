@@ -399,6 +399,11 @@ void PlanCheckpoints::runOnOperation() {
         << "policy is '" << policy << "', expected " << checkpointPolicyList;
     return signalPassFailure();
   }
+  if (!isOverlapWord(overlap)) {
+    getOperation().emitError()
+        << "overlap is '" << overlap << "', expected " << overlapWordList;
+    return signalPassFailure();
+  }
   if (policy == "away" && !moves) {
     getOperation().emitError("policy is 'away', which moves values to the "
                              "second arena, expected offload=activations");

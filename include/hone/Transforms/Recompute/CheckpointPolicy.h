@@ -1,7 +1,7 @@
 //===- CheckpointPolicy.h - What may stay for the backward part -*- C++ -*-===//
 //
-// What the option --checkpoint of the tools and `policy` of
-// hone-plan-checkpoints may name (docs/rationale/checkpointing.md).
+// What the options --checkpoint and --overlap of the tools, and `policy` and
+// `overlap` of passes may name (docs/rationale/checkpointing.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,15 @@ constexpr llvm::StringLiteral checkpointPolicyList =
 
 inline bool isCheckpointPolicy(llvm::StringRef name) {
   return llvm::is_contained(checkpointPolicies, name);
+}
+
+/// Whether collectives begin early; auto: on a GPU.
+constexpr llvm::StringLiteral overlapWords[] = {"auto", "on", "off"};
+/// The same, for messages.
+constexpr llvm::StringLiteral overlapWordList = "auto, on or off";
+
+inline bool isOverlapWord(llvm::StringRef word) {
+  return llvm::is_contained(overlapWords, word);
 }
 
 } // namespace hone

@@ -1,6 +1,8 @@
 // What the update does not read alone stays in the arena; where nothing is left, that is an error.
 // RUN: hone-opt %s --hone-offload-state="what=state" --split-input-file --verify-diagnostics
 // RUN: not hone-opt %s --hone-offload-state="what=activations budget=64" --split-input-file 2>&1 | FileCheck %s
+// RUN: not hone-opt %s --hone-offload-state="what=state overlap=bogus" --split-input-file 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// OVERLAP: overlap is 'bogus', expected auto, on or off
 // CHECK: option 'offload' is 'activations', which stages of a pipeline keep, expected auto, state or off
 
 // expected-error@+1 {{option 'offload': no state is read by the update alone, expected an optimizer with moments, or offload=off}}
