@@ -531,7 +531,7 @@ void honert_argument_host(honert_program *program) {
     return;
   if (!argument->isState() && argument->kind != Kind::workingCopy)
     return blame(program, format("argument '%s' of kind %s lies in the second "
-                                 "arena, expected state",
+                                 "arena, expected state or a working copy",
                                  argument->fqn.c_str(), name(argument->kind)));
   const Program &stage = latestStage(program);
   if (argument->isOnHost || argument->offset < 0 ||
