@@ -85,10 +85,10 @@ static LogicalResult checkExact(func::FuncOp accumulate, const Owners &owners) {
              << (owners.nameOf(0).isStage ? "stages" : "chunks")
              << " read parameter '" << name
              << "', and its gradients are added in another order than on one "
-                "rank; expected one place in each of two that reads it, no "
-                "axis "
-                "pp, as in --mesh=tp=2 or fs=2, or no --exact: losses then "
-                "agree within rounding";
+                "rank; expected at most two readers of it, in two "
+             << (owners.nameOf(0).isStage ? "stages" : "chunks")
+             << ", no axis pp, as in --mesh=tp=2 or fs=2, or no --exact: "
+                "losses then agree within rounding";
   }
   return success();
 }

@@ -2,7 +2,7 @@
 // stage, and no more.
 // RUN: not hone-opt %s --dist-assign-stages="stages=2" --hone-autodiff --hone-build-step="micro-batches=2" --dist-split-stages 2>&1 \
 // RUN:   | FileCheck %s
-// CHECK: error: --exact: several stages read parameter 'table', and its gradients are added in another order than on one rank; expected one place in each of two that reads it, no axis pp, as in --mesh=tp=2 or fs=2, or no --exact: losses then agree within rounding
+// CHECK: error: --exact: several stages read parameter 'table', and its gradients are added in another order than on one rank; expected at most two readers of it, in two stages, no axis pp, as in --mesh=tp=2 or fs=2, or no --exact: losses then agree within rounding
 
 module attributes {hone.mesh_invariant, hone.target = "cpu znver4"} {
   func.func @forward(
