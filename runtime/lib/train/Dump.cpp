@@ -9,6 +9,8 @@
 using namespace honert;
 
 static const char prefix[] = "grad.";
+/// What names the second sum of a parameter, as hone/IR/GradientSums.h has it.
+static const char secondSum[] = "#2";
 
 static bool isGradient(const Result &result) {
   return result.name.rfind(prefix, 0) == 0;
@@ -24,6 +26,22 @@ static const Argument *likeOf(const Program &program, const Result &result) {
         (argument->dims == result.dims || argument->whole == result.dims))
       return argument;
   return nullptr;
+}
+
+/// The other sum of the parameter that `sum` adds up a gradient of, where two
+/// places that read it have one each; null: there is none.
+static const Argument *secondOf(const Program &program, const Argument &sum) {
+  return program.argument(Kind::grad, sum.fqn + secondSum);
+}
+
+/// Whether `sum` is the second of such sums.
+static bool isSecond(const Program &program, const Argument &sum) {
+  size_t length = sizeof secondSum - 1;
+  if (sum.fqn.size() <= length ||
+      sum.fqn.compare(sum.fqn.size() - length, length, secondSum) != 0)
+    return false;
+  return program.argument(Kind::grad,
+                          sum.fqn.substr(0, sum.fqn.size() - length));
 }
 
 Status honert::checkDump(const Program &program) {
@@ -91,7 +109,9 @@ public:
   Status addSums() {
     for (const Argument &argument : program.arguments) {
       Result sum = {"loss", argument.dtype, argument.dims, argument.offset};
-      if (argument.kind == Kind::grad)
+      if (argument.kind == Kind::grad && isSecond(program, argument))
+        HONERT_TRY(executor.fetch(argument.offset, argument.bytes));
+      else if (argument.kind == Kind::grad)
         HONERT_TRY(addGradient(argument, sum));
       else if (argument.kind == Kind::scalar && argument.fqn == "loss")
         HONERT_TRY(add(sum));
@@ -106,15 +126,24 @@ public:
     return program.function("step") ? Status() : addSums();
   }
 
-  /// Where ranks hold terms of a gradient, their sum takes its place. Called by
-  /// all ranks.
+  /// Where ranks, or two sums, hold terms of a gradient, the sum of all takes
+  /// their place. Called by all ranks.
   Status addTerms() {
     for (const Argument &argument : program.arguments) {
-      if (argument.kind != Kind::grad || argument.partial.empty())
+      if (argument.kind != Kind::grad || isSecond(program, argument))
+        continue;
+      const Argument *second = secondOf(program, argument);
+      if (argument.partial.empty() && !second)
         continue;
       const char *own = executor.arena().at(argument.offset);
-      sums.emplace_back(static_cast<size_t>(argument.bytes));
-      HONERT_TRY(sumTerms(argument, own, sums.back().data()));
+      std::vector<char> sum;
+      HONERT_TRY(sumTerms(argument, sum));
+      if (second) {
+        std::vector<char> other;
+        HONERT_TRY(sumTerms(*second, other));
+        addTo(argument, sum, other);
+      }
+      sums.push_back(std::move(sum));
       for (TensorSource &tensor : tensors)
         if (tensor.data == own)
           tensor.data = sums.back().data();
@@ -125,8 +154,13 @@ public:
   std::vector<TensorSource> tensors;
 
 private:
-  /// Adds terms in the order of the group, rounded once, piece by piece.
-  Status sumTerms(const Argument &argument, const char *own, char *sum) {
+  /// Adds the terms of ranks, in the order of their group, rounded once, piece
+  /// by piece.
+  Status sumTerms(const Argument &argument, std::vector<char> &sum) {
+    const char *own = executor.arena().at(argument.offset);
+    sum.assign(own, own + argument.bytes);
+    if (argument.partial.empty())
+      return Status();
     int64_t width = byteWidth(argument.dtype);
     int64_t most = std::max<int64_t>(4096, pieceBytes / world.size() / 64 * 64);
     std::vector<char> all(static_cast<size_t>(most * world.size()));
@@ -139,10 +173,19 @@ private:
         double total = 0;
         for (int64_t rank : group)
           total += loadElement(argument.dtype, &all[rank * length + i]);
-        storeElement(argument.dtype, sum + at + i, total);
+        storeElement(argument.dtype, &sum[at + i], total);
       }
     }
     return Status();
+  }
+
+  /// Adds `other` to `sum`, element by element.
+  static void addTo(const Argument &argument, std::vector<char> &sum,
+                    const std::vector<char> &other) {
+    for (int64_t i = 0; i < argument.bytes; i += byteWidth(argument.dtype))
+      storeElement(argument.dtype, &sum[i],
+                   loadElement(argument.dtype, &sum[i]) +
+                       loadElement(argument.dtype, &other[i]));
   }
 
   const Program &program;
