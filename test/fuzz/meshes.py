@@ -38,7 +38,6 @@ REFUSALS = {
     "key heads of cp-heads": r"has \d+ key heads, expected a multiple of \d+, the ranks along cp and tp together",
     "no parameter for tp": r"axis tp of \d+ ranks divides none of \d+ parameters",
     "nothing for sp": r"sequence divides nothing|'sequence' .*divides no",
-    "tied weights, exact": r"--exact: several stages read parameter '\w+'",
     "too few cuts": r"can be cut at \d+ of its values, expected at least \d+ for \d+ stages",
 }
 LEAST_COMPARED = 0.6
