@@ -71,8 +71,8 @@ Milliseconds per step; in brackets the gain over bf16, here and in the study. Di
 - **Passes.** The study counts quantisation as fused into norms, gates and their gradients: 13h bytes per layer of
   Llama. Here, with blocks and MX, kernels that make codes compute gates, norms, rotations and sums of columns: 18h. Of
   the difference 4h are that codes along columns are made of values in bf16, not of codes along rows; the rest are
-  scales. With one scale per tensor, a kernel of its own finds the largest magnitude and another makes codes: 6 bytes
-  per element.
+  scales. With one scale per tensor, the kernel that makes a value finds its largest magnitude and another makes codes:
+  4 bytes per element, 62h per layer of Llama, as in the study.
 - **GELU** leaves the epilogues of products, which have none for codes. The rule by which products of small weights
   stay bf16 ([fp8](../rationale/fp8-gpu.md)) counts that: on a B200 with one scale per tensor 124m is that of bf16.
 """
