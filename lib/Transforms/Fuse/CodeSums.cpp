@@ -1,4 +1,4 @@
-//===- CodeSums.cpp - Column sums in kernels that make codes --------------===//
+//===- CodeSums.cpp - Groups that make codes, and column sums -------------===//
 
 #include "CodeSums.h"
 
@@ -24,6 +24,37 @@ Value hone::codedMatrix(FusedOp codes) {
   auto first = cast<QuantizeOp>(codes.getBodyBlock().front());
   return codes
       .getInputs()[cast<BlockArgument>(first.getOperand()).getArgNumber()];
+}
+
+bool hone::makesCodes(FusedOp group) {
+  Value matrix;
+  for (Operation &op : group.getBodyBlock().without_terminator()) {
+    auto quantize = dyn_cast<QuantizeOp>(op);
+    if (!quantize || (matrix && matrix != quantize.getOperand()) ||
+        !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
+      return false;
+    matrix = quantize.getOperand();
+  }
+  return matrix != nullptr;
+}
+
+bool hone::readsAmax(FusedOp codes) {
+  return bool(cast<QuantizeOp>(codes.getBodyBlock().front()).getAmax());
+}
+
+FusedOp hone::findAmax(FusedOp codes) {
+  if (!readsAmax(codes))
+    return {};
+  // Between it and the codes ranks may find the largest of all shards.
+  for (Operation *reader : codedMatrix(codes).getUsers()) {
+    auto group = dyn_cast<FusedOp>(reader);
+    if (group && group != codes && group->getBlock() == codes->getBlock() &&
+        isa<AmaxOp>(group.getBodyBlock().front()) &&
+        group.getFamily() == KernelFamily::dataMovement &&
+        group.getInputs().size() == 1)
+      return group;
+  }
+  return {};
 }
 
 static Value stripReshapes(Value value) {

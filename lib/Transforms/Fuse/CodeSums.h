@@ -1,4 +1,4 @@
-//===- CodeSums.h - Column sums in kernels that make codes ------*- C++ -*-===//
+//===- CodeSums.h - Groups that make codes, and column sums -----*- C++ -*-===//
 
 #ifndef HONE_TRANSFORMS_FUSE_CODESUMS_H
 #define HONE_TRANSFORMS_FUSE_CODESUMS_H
@@ -15,6 +15,18 @@ constexpr int64_t vectorWidth = 16;
 /// What `value` reshapes, which has so many readers; null where others read it,
 /// or what is between.
 mlir::Value withoutReshapes(mlir::Value value, unsigned readers = 1);
+
+/// Whether the group makes nothing but codes of one input, by tiles or by an
+/// input that is its largest magnitude.
+bool makesCodes(FusedOp group);
+
+/// Whether the codes have one scale, of a largest magnitude that is an input.
+bool readsAmax(FusedOp codes);
+
+/// The group that does nothing but find the largest magnitude that `codes`
+/// need, of the matrix that they are made of; null: it is found where the
+/// matrix is made, or not needed.
+FusedOp findAmax(FusedOp codes);
 
 /// Of a group that makes nothing but codes: the matrix that it makes them of.
 mlir::Value codedMatrix(FusedOp codes);

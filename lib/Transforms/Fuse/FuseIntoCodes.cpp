@@ -66,40 +66,6 @@ private:
 };
 } // namespace
 
-/// Whether the kernel makes nothing but codes of one input, by tiles or by an
-/// input that is its largest magnitude.
-static bool makesCodes(FusedOp group) {
-  Value matrix;
-  for (Operation &op : group.getBodyBlock().without_terminator()) {
-    auto quantize = dyn_cast<QuantizeOp>(op);
-    if (!quantize || (matrix && matrix != quantize.getOperand()) ||
-        !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
-      return false;
-    matrix = quantize.getOperand();
-  }
-  return matrix != nullptr;
-}
-
-/// Whether the codes have one scale, of a largest magnitude that is an input.
-static bool readsAmax(FusedOp codes) {
-  return bool(cast<QuantizeOp>(codes.getBodyBlock().front()).getAmax());
-}
-
-/// The group that does nothing but find the largest magnitude that `codes`
-/// need; null: it is found where the matrix is made, or not needed.
-static FusedOp findAmax(FusedOp codes) {
-  Value matrix = codedMatrix(codes);
-  for (Operation *reader : matrix.getUsers()) {
-    auto group = dyn_cast<FusedOp>(reader);
-    if (group && group != codes && group->getBlock() == codes->getBlock() &&
-        isa<AmaxOp>(group.getBodyBlock().front()) &&
-        group.getFamily() == KernelFamily::dataMovement &&
-        group.getInputs().size() == 1)
-      return group;
-  }
-  return {};
-}
-
 /// The values of which a value is made, side by side in its last dimension.
 /// Empty: others than so many read it.
 static SmallVector<Value> partsOf(Value value, unsigned readers) {

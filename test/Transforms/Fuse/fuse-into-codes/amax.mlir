@@ -158,3 +158,20 @@ func.func @sums(%x: tensor<32x128xbf16>, %y: tensor<32x128xbf16>) -> (tensor<128
   %c, %cs = hone.quantize %g amax %a tile [0, 0] : tensor<32x128xbf16> -> tensor<32x128xf8E4M3FN>, tensor<f32>
   return %s, %c : tensor<128xf32>, tensor<32x128xf8E4M3FN>
 }
+
+// Codes by tiles need no largest magnitude: who reads that keeps the matrix, which is made once.
+// CHECK-LABEL: @tiles
+// CPU-LABEL: @tiles
+func.func @tiles(%q: tensor<32x128xbf16>, %k: tensor<32x128xbf16>) -> (tensor<32x256xf8E4M3FN>, tensor<f32>) {
+  // CHECK: %[[X:.+]] = hone.concat
+  // CHECK-NOT: hone.concat
+  // CHECK: hone.amax
+  // CHECK: hone.quantize
+  // CHECK: return
+  %e = hone.exp %q : tensor<32x128xbf16>
+  %f = hone.exp %k : tensor<32x128xbf16>
+  %x = hone.concat %e, %f dim 1 : (tensor<32x128xbf16>, tensor<32x128xbf16>) -> tensor<32x256xbf16>
+  %a = hone.amax %x : tensor<32x256xbf16>
+  %c, %cs = hone.quantize %x tile [1, 128] : tensor<32x256xbf16> -> tensor<32x256xf8E4M3FN>, tensor<2x32xf32>
+  return %c, %a : tensor<32x256xf8E4M3FN>, tensor<f32>
+}
