@@ -110,6 +110,7 @@ void interrupt(void *const *, int64_t, int64_t) {
 
 TEST_F(ResumeFlags, a_run_that_ends_says_how_to_go_on) {
   unsetenv("HONE_RESUME");
+  std::signal(SIGINT, SIG_DFL); // ignored in the background of a script
   TinyModel interrupted;
   interrupted.before = interrupt;
   stepsLeft = 3;
