@@ -52,6 +52,7 @@ private:
   std::optional<double> price(ArrayRef<Candidate> away,
                               const TargetDescription &target);
   LogicalResult apply(ArrayRef<Candidate> away, ModuleOp module);
+  FailureOr<size_t> withWeights(ArrayRef<Candidate> candidates, size_t most);
   FailureOr<bool> addWeights(ArrayRef<Candidate> candidates);
   LogicalResult tighten(ArrayRef<Candidate> away);
   void failWithoutCandidates(bool hasState);
@@ -62,6 +63,8 @@ private:
   SmallVector<LayerWeight> streamed; ///< weights that go, in all trials too
   bool isTight = false;              ///< the update, in all trials too
   int64_t partBytes = 0;             ///< that a part of an update copies
+  /// The smallest budget that a priced trial has worked with or asked for.
+  int64_t needed = std::numeric_limits<int64_t>::max();
 };
 } // namespace
 
@@ -259,6 +262,10 @@ std::optional<double> OffloadState::price(ArrayRef<Candidate> away,
                           [&](OpPassManager &manager, Operation *op) {
                             return runPipeline(manager, op);
                           });
+  if (auto least = trial->getAttrOfType<IntegerAttr>(smallestBudgetAttr))
+    needed = std::min(needed, least.getInt());
+  if (seconds)
+    needed = std::min<int64_t>(needed, budget);
   trial.erase();
   return seconds;
 }
@@ -298,10 +305,26 @@ FailureOr<size_t> OffloadState::fastest(ArrayRef<Candidate> candidates,
     return count;
   if (what != "auto" || !streamed.empty())
     return most;
+  return withWeights(candidates, most);
+}
+
+/// The same with all weights away, too. They stay where the step then needs no
+/// smaller budget, which is the one that an error names.
+FailureOr<size_t> OffloadState::withWeights(ArrayRef<Candidate> candidates,
+                                            size_t most) {
   FailureOr<bool> areMore = addWeights(candidates);
   if (failed(areMore))
     return failure();
-  return *areMore ? fastest(candidates, most) : most;
+  if (!*areMore)
+    return most;
+  int64_t without = needed;
+  FailureOr<size_t> count = fastest(candidates, most);
+  if (failed(count) || needed < without)
+    return count;
+  streamed.clear();
+  isTight = false;
+  partBytes = chunkFor(candidates);
+  return most;
 }
 
 /// Without a plan within the budget, has all weights away, too. False where
