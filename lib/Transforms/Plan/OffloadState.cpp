@@ -149,6 +149,14 @@ static SmallVector<Candidate> findCandidates(ModuleOp module) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+template <typename T>
+static llvm::DenseSet<StateKey> keysOf(ArrayRef<T> moved) {
+  llvm::DenseSet<StateKey> keys;
+  for (const T &one : moved)
+    keys.insert(one.key);
+  return keys;
+}
+
 /// What a part may copy, if nothing else is said: 256 MiB hide the time that a
 /// disk takes to answer, and of less state parts still leave most of it where
 /// it is. Counts weights that an update reads, too.
@@ -158,9 +166,7 @@ int64_t OffloadState::chunkFor(ArrayRef<Candidate> candidates) {
   int64_t bytes = 0;
   for (const Candidate &one : candidates)
     bytes += one.bytes;
-  llvm::DenseSet<StateKey> weights;
-  for (const LayerWeight &weight : streamed)
-    weights.insert(weight.key);
+  llvm::DenseSet<StateKey> weights = keysOf(ArrayRef(streamed));
   for (func::FuncOp func : programFunctions(getOperation()))
     for (BlockArgument argument : func.getArguments())
       if (weights.contains(keyOf(argument)) && isForUpdate(argument))
@@ -168,17 +174,13 @@ int64_t OffloadState::chunkFor(ArrayRef<Candidate> candidates) {
   return std::clamp<int64_t>(bytes / 16, 1, int64_t(256) << 20);
 }
 
-/// Marks `away` and the weights in all functions, and cuts the kernels of the
-/// former into parts.
+/// Marks `away` and the weights in all functions, and cuts the updates that
+/// read them into parts.
 LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
-  llvm::DenseSet<StateKey> keys;
-  for (const Candidate &one : away)
-    keys.insert(one.key);
+  llvm::DenseSet<StateKey> keys = keysOf(away);
   markWeights(module, streamed);
   // Of the weights, those that the update reads alone are parts of it, too.
-  llvm::DenseSet<StateKey> weights;
-  for (const LayerWeight &weight : streamed)
-    weights.insert(weight.key);
+  llvm::DenseSet<StateKey> weights = keysOf(ArrayRef(streamed));
   llvm::DenseSet<Value> values;
   llvm::SmallSetVector<FusedOp, 16> groups;
   for (func::FuncOp func : programFunctions(module))
