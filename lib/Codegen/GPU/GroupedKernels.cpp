@@ -232,10 +232,10 @@ SmallVector<Value> GroupedEmitter::multiplyStep(Value from, ValueRange sums) {
 /// Step s lies in stage s modulo `stages`. All warps have read the stage that
 /// the next copies go to before they meet at this step's barrier.
 void GroupedEmitter::compute(const Tile &tile, Value memory) {
-  lhs->read(tile.lhs, tile.rows, tile.terms);
-  rhs->read(tile.rhs, tile.columns, tile.terms);
-  lhs->give(warpRow, warpRows());
-  rhs->give(warpColumn, warpColumns());
+  lhs->setSource(tile.lhs, tile.rows, tile.terms);
+  rhs->setSource(tile.rhs, tile.columns, tile.terms);
+  lhs->setWarpLines(warpRow, warpRows());
+  rhs->setWarpLines(warpColumn, warpColumns());
   auto stageAt = [&](Value offset) {
     return b.place(memory, b.getI8Type(), offset);
   };

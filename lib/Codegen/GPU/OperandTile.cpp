@@ -24,7 +24,7 @@ Value OperandTile::place(Value row, Value number) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void OperandTile::read(Value from, Value lines, Value count) {
+void OperandTile::setSource(Value from, Value lines, Value count) {
   lineCount = lines;
   termCount = count;
   Value thread =
@@ -75,7 +75,7 @@ void OperandTile::copy(Value first, Value to) {
 // Lanes 8 i to 8 i + 7 name the rows of matrix i. Of the left operand, 16 lines
 // come first, then 8 terms more; of the right one, 16 terms, then 8 lines more.
 // Where lines lie together, a row of shared memory is one of terms.
-void OperandTile::give(Value begin, int64_t lines) {
+void OperandTile::setWarpLines(Value begin, int64_t lines) {
   warpLines = lines;
   Value lane = b.create<arith::IndexCastUIOp>(b.getI32Type(), b.lane());
   Value inner = b.create<arith::RemUIOp>(lane, b.i32(16));

@@ -38,12 +38,13 @@ public:
 
   /// From here on, copies are of the matrix whose first element lies at `from`,
   /// with so many lines and terms (index); beyond them are zeros.
-  void read(mlir::Value from, mlir::Value lineCount, mlir::Value termCount);
+  void setSource(mlir::Value from, mlir::Value lineCount,
+                 mlir::Value termCount);
   /// Copies the terms from `first` (index) on to `to`.
   void copy(mlir::Value first, mlir::Value to);
 
   /// The fragments of one warp: `lines` from `begin` (i32) on.
-  void give(mlir::Value begin, int64_t lines);
+  void setWarpLines(mlir::Value begin, int64_t lines);
   /// Those of 16 terms: of each instruction's lines, four matrices of 16 lines
   /// on the left, two of 8 lines on the right.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> load(mlir::Value from,

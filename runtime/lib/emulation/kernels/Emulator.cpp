@@ -266,7 +266,7 @@ bool Emulator::readLane(size_t first, size_t end, size_t thread) {
   case ShuffleKind::Ballot:
     threads[thread].result = countVotes(first, end, own.members);
     return true;
-  case ShuffleKind::Together:
+  case ShuffleKind::Collective:
     return runTogether(first, end, thread);
   }
   if (!isWithin)
@@ -320,7 +320,7 @@ bool Emulator::answerShuffles(size_t first, size_t end, bool &answered) {
     checked = &own;
     if (!readLane(first, end, thread))
       return false;
-    if (own.kind == ShuffleKind::Together)
+    if (own.kind == ShuffleKind::Collective)
       break; // of all lanes
   }
   for (size_t thread = first; thread < end; ++thread)
@@ -351,7 +351,7 @@ uint32_t Emulator::exchange(const Shuffle &shuffle) {
 }
 
 void Emulator::computeTogether(WarpFunction function, void *own) {
-  exchange({ShuffleKind::Together, 0xFFFFFFFF, 0, 0, 0, function, own});
+  exchange({ShuffleKind::Collective, 0xFFFFFFFF, 0, 0, 0, function, own});
 }
 
 void Emulator::expectRight(const std::string &wrong) {

@@ -19,7 +19,7 @@ using WarpFunction = void (*)(void *const *lanes);
 
 /// A shuffle as PTX has it; a vote: a shuffle of bits that gives all of them to
 /// each lane; or what all lanes do together.
-enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx, Ballot, Together };
+enum class ShuffleKind : uint8_t { Bfly, Down, Up, Idx, Ballot, Collective };
 struct Shuffle {
   ShuffleKind kind;
   uint32_t members;
