@@ -9,14 +9,19 @@
 using namespace mlir;
 using namespace hone;
 
+bool hone::hasGroupedTypes(Operation *op) {
+  Type operand = getElementTypeOrSelf(op->getOperand(0));
+  Type result = getElementTypeOrSelf(op->getResult(0));
+  return isa<Float32Type, BFloat16Type, Float16Type>(operand) &&
+         (result == operand || result.isF32());
+}
+
 /// Tiles of 128, or of 64 where `expected` rows or columns fill no more.
 static int64_t tileOf(int64_t expected) { return expected <= 64 ? 64 : 128; }
 
 static bool hasTensorCores(Operation *op) {
-  Type operand = getElementTypeOrSelf(op->getOperand(0));
-  Type result = getElementTypeOrSelf(op->getResult(0));
-  return (operand.isBF16() || operand.isF16()) &&
-         (result == operand || result.isF32());
+  return hasGroupedTypes(op) &&
+         !getElementTypeOrSelf(op->getOperand(0)).isF32();
 }
 
 std::optional<GroupedTiles> GroupedTiles::of(Operation *op) {

@@ -3,19 +3,12 @@
 #include "Lowering.h"
 
 #include "Codegen/Common/KernelBuilder.h"
+#include "hone/Analysis/Cost/GroupedTiles.h"
 #include "hone/Plan/AbiNumbers.h"
 
 using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
-
-/// Whether the library multiplies elements of the op's types.
-static bool hasLibraryTypes(Operation *op) {
-  Type operand = getElementTypeOrSelf(op->getOperand(0).getType());
-  Type result = getElementTypeOrSelf(op->getResult(0).getType());
-  return isa<Float32Type, BFloat16Type, Float16Type>(operand) &&
-         (result == operand || result.isF32());
-}
 
 bool hone::isGroupedProduct(LaunchOp launch) {
   Block &body = launch.getBodyBlock();
@@ -28,7 +21,7 @@ bool hone::isGroupedProduct(LaunchOp launch) {
 
 bool ProgramLowering::describeGroupedProduct(LaunchOp launch) {
   Operation *op = &launch.getBodyBlock().front();
-  if (!isGroupedProduct(launch) || !hasLibraryTypes(op))
+  if (!isGroupedProduct(launch) || !hasGroupedTypes(op))
     return false;
   auto dot = dyn_cast<GroupedDotOp>(op);
   abi::GroupedProduct product = !dot ? abi::GroupedProduct::weights

@@ -42,6 +42,10 @@ struct GroupedTiles {
   double paddedShare() const;
 };
 
+/// Whether kernels or libraries that multiply tiles take the types of a product
+/// of groups: operands of f32, bf16 or f16, results of the same or of f32.
+bool hasGroupedTypes(mlir::Operation *op);
+
 /// Seconds of the arithmetic of a product of groups of rows on a GPU, by the
 /// kernel that it has there.
 double groupedSeconds(HoneOpInterface op, const TargetDescription &target);
