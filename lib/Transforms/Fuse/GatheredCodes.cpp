@@ -74,8 +74,10 @@ static std::optional<StringRef> whyNumbers(dist::AllGatherOp gather) {
   ScaleTile tile = quantizers.front().getScaleLayout().tile;
   if (tile == ScaleTile::row128)
     return "its scales are of 128 of a row";
-  // A tile, or 128 rows that scales of MX lie in groups of.
-  if (tile != ScaleTile::tensor && shard.getDimSize(0) % 128 != 0)
+  // A tile, or the rows that scales of MX lie in groups of.
+  static_assert(sizeOf(ScaleTile::block128).rows == ScaleLayout::groupHeight);
+  if (tile != ScaleTile::tensor &&
+      shard.getDimSize(0) % ScaleLayout::groupHeight != 0)
     return "the rows of a rank are no multiple of 128";
   return std::nullopt;
 }
@@ -194,7 +196,7 @@ static void replaceByOriented(dist::AllGatherOp gather) {
     Value codes = own.getCodes(), scales = own.getScales();
     if (transposed) {
       ScaleLayout layout = own.getScaleLayout();
-      int64_t groups = llvm::divideCeil(layout.rows, 128); // of 128 rows
+      int64_t groups = layout.groupRows();
       Location loc = own.getLoc();
       codes = gatherColumns(builder, gather, codes);
       scales = gatherColumns(

@@ -111,8 +111,9 @@ struct ScaleLayout {
     case ScaleTile::block128:
       return tileRow * blockStride() + tileColumn;
     case ScaleTile::row32: {
-      int64_t outer = tileRow % 128, inner = tileColumn % 4;
-      int64_t group = tileRow / 128 * groupColumns() + tileColumn / 4;
+      int64_t outer = tileRow % groupHeight, inner = tileColumn % groupWidth;
+      int64_t group =
+          tileRow / groupHeight * groupColumns() + tileColumn / groupWidth;
       return group * groupSize + outer % 32 * 16 + outer / 32 * 4 + inner;
     }
     }
@@ -131,12 +132,15 @@ struct ScaleLayout {
     return divideUp(tileColumns(), 4) * 4;
   }
 
-private:
-  // Of `row32`: groups of 128 x 4 scales.
-  static constexpr int64_t groupSize = 512;
-  constexpr int64_t groupRows() const { return divideUp(rows, 128); }
-  constexpr int64_t groupColumns() const { return divideUp(tileColumns(), 4); }
+  /// Of `row32`: groups of 128 x 4 scales lie one behind the other.
+  static constexpr int64_t groupHeight = 128, groupWidth = 4;
+  static constexpr int64_t groupSize = groupHeight * groupWidth;
+  constexpr int64_t groupRows() const { return divideUp(rows, groupHeight); }
+  constexpr int64_t groupColumns() const {
+    return divideUp(tileColumns(), groupWidth);
+  }
 
+private:
   static constexpr int64_t divideUp(int64_t count, int64_t size) {
     return (count + size - 1) / size;
   }
