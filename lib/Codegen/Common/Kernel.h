@@ -3,14 +3,12 @@
 #ifndef HONE_LIB_CODEGEN_COMMON_KERNEL_H
 #define HONE_LIB_CODEGEN_COMMON_KERNEL_H
 
+#include "hone/Analysis/Layout/KernelLanes.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace hone {
-
-/// Elements of the vectors that CPU kernels are written on. It is part of the
-/// meaning of a sum (docs/design.md, Kernels), not of the machine.
-constexpr int64_t kernelLanes = 16;
 
 /// The tensors that one kernel serves, one after the other. Each is cut into
 /// chunks of `chunk` elements, the last of which may be shorter; a chunk is a

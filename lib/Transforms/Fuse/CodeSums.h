@@ -9,8 +9,6 @@ namespace hone {
 
 /// Columns that a thread of a kernel of codes has, of one row.
 constexpr int64_t threadWidth = 8;
-/// Columns that a vector of such a kernel has on a CPU.
-constexpr int64_t vectorWidth = 16;
 
 /// What `value` reshapes, which has so many readers; null where others read it,
 /// or what is between.

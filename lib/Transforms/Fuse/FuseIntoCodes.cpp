@@ -4,6 +4,7 @@
 #include "SplitRows.h"
 
 #include "hone/Analysis/Cost/TargetDescription.h"
+#include "hone/Analysis/Layout/KernelLanes.h"
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/Transforms/Passes.h"
 
@@ -417,7 +418,7 @@ void Merge::apply() {
 
 /// Elements that a thread of a GPU, or a vector of a CPU, has of one row.
 static int64_t widthFor(const TargetDescription &target) {
-  return target.kind == TargetKind::CUDA ? threadWidth : vectorWidth;
+  return target.kind == TargetKind::CUDA ? threadWidth : kernelLanes;
 }
 
 /// Gives norms whose result nothing but codes reads to the kernel of these,
