@@ -1142,10 +1142,9 @@ def FuseIntoCodes : Pass<"hone-fuse-into-codes", "::mlir::func::FuncOp"> {
   let summary = "Computes values in the kernels that make codes of them";
   let description = [{
     A kernel that makes codes of fp8, along rows and columns, has 128 x 128 elements in registers of a GPU, or next to
-    the core of a CPU. Where
-    nothing else reads a value, the pass lets that kernel compute it from what it is made of, so that it is never
-    stored. Codes and scales keep their bits. Where the value's columns are summed, as for the gradient of a bias, that
-    kernel adds them up, too, in an order of its own. Such values are
+    the core of a CPU. Where nothing else reads a value, the pass lets that kernel compute it from what it is made of,
+    so that it is never stored. Codes and scales keep their bits. Where the value's columns are summed, as for the
+    gradient of a bias, that kernel adds them up, too, in an order of its own. Such values are
 
     - results of a `map` of elementwise ops on floats, as gates, also of vectors repeated along rows or columns;
     - results of a `rope`;
