@@ -264,8 +264,10 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
                          : std::numeric_limits<int64_t>::max();
   int64_t room = limit - program.early;
   bool fits = chain.keptBytes() <= room;
-  if (fits && !report)
-    return success(); // everything can be kept
+  if (fits && !report) { // everything can be kept
+    dropSchedule(chain.getFunction());
+    return success();
+  }
   ScheduleSearch search(chain, std::max<int64_t>(room, 0), bounds);
   std::optional<MeasuredSchedule> found;
   if (!fits) {
