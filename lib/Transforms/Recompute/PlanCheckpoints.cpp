@@ -250,8 +250,9 @@ bool PlanCheckpoints::hasHostRoom(const Program &program, StepChain &chain,
 /// Whether there is a schedule that leaves room for what collectives take that
 /// begin early. Where everything could be kept without that room, it must cost
 /// less time than they can hide.
-static bool pays(const Program &program, StepChain &chain, int64_t limit,
-                 const std::optional<MeasuredSchedule> &found) {
+static bool isWorthwhile(const Program &program, StepChain &chain,
+                         int64_t limit,
+                         const std::optional<MeasuredSchedule> &found) {
   if (!found || chain.keptBytes() > limit)
     return bool(found);
   double more = found->schedule.seconds - keepAll(chain.get()).seconds;
@@ -275,7 +276,7 @@ LogicalResult PlanCheckpoints::chooseWithin(Program &program,
     if (failed(searched))
       return failure();
     found = *searched;
-    if (program.early > 0 && !pays(program, chain, limit, found)) {
+    if (program.early > 0 && !isWorthwhile(program, chain, limit, found)) {
       program.early = 0; // no room for them
       return chooseWithin(program, chain);
     }
