@@ -574,7 +574,7 @@ BUGS = [
     Bug("fp8-weight-codes-of-last-step", "lib/Transforms/Fuse/HoistWeightCodes.cpp", "arguments.replace(form.codes, made.getCodes());",
         "arguments.replace(form.codes, arguments.get(form.codes, made.getCodes().getType()));",
         ("Transforms/Fuse/hoist-weight-codes",)),
-    Bug("fp8-gather-crosses-blocks", GATHERED, "shard.getDimSize(0) % 128 != 0", "shard.getDimSize(0) % 64 != 0",
+    Bug("fp8-gather-crosses-blocks", GATHERED, "% ScaleLayout::groupHeight != 0", "% (ScaleLayout::groupHeight / 2) != 0",
         ("Transforms/Fuse/hoist-weight-codes",)),
     Bug("fp8-gather-codes-of-numbers", GATHERED, "return \"not only products of codes read it\";", "continue;",
         ("Transforms/Fuse/hoist-weight-codes",)),
