@@ -130,9 +130,10 @@ TEST(FileArena, OnlyStateLiesInTheSecondArena) {
     honert_argument_host(program.get());
     return checkProgram(program);
   };
-  EXPECT_EQ(place(Kind::grad, 0), "program: argument 'x' of kind grad lies in "
-                                  "the second arena, expected state or a working "
-                                  "copy");
+  EXPECT_EQ(place(Kind::grad, 0),
+            "program: argument 'x' of kind grad lies in "
+            "the second arena, expected state or a working "
+            "copy");
   EXPECT_EQ(place(Kind::opt, 192), "program: argument 'x' at 192 of the second "
                                    "arena, which has 128 bytes");
   EXPECT_EQ(place(Kind::opt, 128),
