@@ -14,16 +14,21 @@ products are large enough for codes of fp8. HOW says what is covered, by as few 
 - `all`: as `schedules`, with every case there is: some 2,700 runs, of up to 8 ranks.
 
 Each case is compared with one rank that has as many micro-batches (ranks.py says how closely), and with a budget or a
-second arena also with the same case without, in every bit. A line per case; exit code 1 if one differs.
+second arena also with the same case without, in every bit. As many cases at a time as the machine has processors. A line
+per case; exit code 1 if one differs.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
 from array import array
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,27 +151,40 @@ def cover(factors: dict[str, tuple], skipped: set[frozenset[str]]) -> list[Case]
 
 
 class Matrix:
+    """Runs of cases, of several threads."""
+
     def __init__(self, work: Path, flags: tuple[str, ...]) -> None:
-        self.work, self.flags, self.results, self.number = work, flags, {}, 0
+        self.work, self.flags = work, flags
+        self.results: dict[tuple, Future] = {}
+        self.lock = threading.Lock()
 
     def train(self, case: Case, mesh: str, schedule: str, *more: str) -> tuple:
         """What a case leaves on a mesh, which may be none. Each is trained once."""
         key = (case.package().name, *case.options(), mesh, case.recipe() if mesh else "", case.count(), schedule, *more)
-        if key not in self.results:
-            self.number += 1
-            folder = self.work / str(self.number)
-            folder.mkdir(parents=True)
-            trainer = ranks.Trainer(case.package(), folder, "mpi", [*case.options(), *more], self.flags)
-            if case.numbers == "fp16":
-                begin = OVERFLOWS[case.model, case.count()][1] * case.count() * BATCH
-                tokens = array("H", trainer.tokens.read_bytes())
-                trainer.tokens.write_bytes((tokens[begin:] + tokens[:begin]).tobytes())
-            recipe = case.recipe() if mesh else ""
-            self.results[key] = trainer.train("train", mesh, recipe, case.count(), schedule)
-            if case.numbers == "fp16":
-                skipped = [entry["skipped"] for entry in self.results[key][0] if "loss" in entry]
-                assert skipped[:2] == [False, True] and not all(skipped[1:]), f"{key}: {skipped}"
-        return self.results[key]
+        with self.lock:
+            is_first = key not in self.results
+            result = self.results.setdefault(key, Future())
+            folder = self.work / str(len(self.results))
+        if is_first:
+            try:
+                result.set_result(self.train_in(folder, case, mesh, schedule, *more))
+            except BaseException as error:
+                result.set_exception(error)
+        return result.result()
+
+    def train_in(self, folder: Path, case: Case, mesh: str, schedule: str, *more: str) -> tuple:
+        folder.mkdir(parents=True)
+        trainer = ranks.Trainer(case.package(), folder, "mpi", [*case.options(), *more], self.flags)
+        if case.numbers == "fp16":
+            begin = OVERFLOWS[case.model, case.count()][1] * case.count() * BATCH
+            tokens = array("H", trainer.tokens.read_bytes())
+            trainer.tokens.write_bytes((tokens[begin:] + tokens[:begin]).tobytes())
+        left = trainer.train("train", mesh, case.recipe() if mesh else "", case.count(), schedule)
+        if case.numbers == "fp16":
+            skipped = [entry["skipped"] for entry in left[0] if "loss" in entry]
+            assert skipped[:2] == [False, True] and not all(skipped[1:]), f"{case.text()}: {skipped}"
+        shutil.rmtree(folder)
+        return left
 
     def budget(self, case: Case) -> str:
         """The smallest with which all stages work."""
@@ -201,6 +219,23 @@ def trains_alike(expected: tuple, seen: tuple) -> bool:
     return same and ranks.differences(expected, seen)[0] <= ranks.TOLERANCE
 
 
+def run_schedules(matrix: Matrix, first: Case, schedules: tuple[str, ...]) -> list[str]:
+    """The verdicts on a case and its likes with other schedules."""
+    verdicts: list[str] = []
+    left: list[tuple] = []
+    for schedule in schedules:
+        case = Case(**(vars(first) | {"schedule": schedule}))
+        try:
+            verdict, seen = matrix.run(case)
+            left.append(seen)
+            if not (trains_alike if schedule in CHUNKED else ranks.has_bits_of)(left[0], seen):
+                verdict = "DIFFERENT from the schedule before"
+        except subprocess.CalledProcessError as error:
+            verdict = f"DIFFERENT: {' '.join(map(str, error.cmd))} failed"
+        verdicts.append(f"{case.text()}: {verdict}")
+    return verdicts
+
+
 def main(argv: list[str]) -> int:
     how = argv[2]
     has_groups = how in ("schedules", "all")
@@ -212,19 +247,11 @@ def main(argv: list[str]) -> int:
         factors = FACTORS | {"numbers": tuple(name for name in NUMBERS if name != "budget")}
         skipped = {frozenset({"others", other}) for other in ("numbers", "micro")}
     cases, failures = all_cases(factors) if how == "all" else cover(factors, skipped), 0
-    for first in cases:
-        left: list[tuple] = []
-        for schedule in schedules or [first.schedule]:
-            case = Case(**(vars(first) | {"schedule": schedule}))
-            try:
-                verdict, seen = matrix.run(case)
-                left.append(seen)
-                if not (trains_alike if schedule in CHUNKED else ranks.has_bits_of)(left[0], seen):
-                    verdict = "DIFFERENT from the schedule before"
-            except subprocess.CalledProcessError as error:
-                verdict = f"DIFFERENT: {' '.join(map(str, error.cmd))} failed"
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = pool.map(lambda case: run_schedules(matrix, case, schedules or (case.schedule,)), cases)
+        for verdict in itertools.chain.from_iterable(runs):
             failures += "DIFFERENT" in verdict
-            print(f"{case.text()}: {verdict}", flush=True)
+            print(verdict, flush=True)
     print(f"{len(cases) * max(len(schedules), 1) - failures} agree, {failures} differ")
     return 1 if failures else 0
 
