@@ -178,6 +178,11 @@ void FunctionPlanner::planPlacements() {
         (void)split;
         places[made] = inner;
       }
+      auto maker = made.getDefiningOp<FusedOp>();
+      if (maker && endsCollective(maker)) { // what has begun writes there
+        places[maker.getOperand(0)] = places[made];
+        made = maker.getOperand(0);
+      }
       storages[storage].first =
           std::min(storages[storage].first, position[made.getDefiningOp()]);
     }

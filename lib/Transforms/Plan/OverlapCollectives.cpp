@@ -58,6 +58,8 @@ private:
   bool hoist(Transfer &transfer);
   bool hoistLate();
   double queueUp();
+  bool delayReaders();
+  static void moveViews(Value value, Operation *place);
   void waitLate(const Transfer &transfer);
   bool mayPass(FusedOp group, Operation *reader, Operation *before) const;
   void split(FusedOp group, Operation *wait);
@@ -65,6 +67,9 @@ private:
   Operation *lastMaker(FusedOp group) const;
   double secondsOf(Operation &op);
   double secondsBetween(Operation *from, Operation *to, double enough);
+  bool areKernelsBetween(Operation *from, Operation *to) {
+    return secondsBetween(from, to, std::numeric_limits<double>::min()) > 0;
+  }
   /// Counts a step; false where none is left.
   bool step(int64_t count = 1) { return (steps += count) <= maxSteps; }
 
@@ -93,13 +98,13 @@ double Overlap::secondsOf(Operation &op) {
   return entry->second;
 }
 
-/// The first kernel that reads `value`, also through views; null where it is
-/// part of what is returned, or of a concatenation, which decide where it lies.
+/// The first kernel that reads `value`, also through views and concatenations
+/// that it is written into; null where it is part of what is returned.
 Operation *Overlap::firstReader(Value value) const {
   Operation *first = nullptr;
   for (Operation *user : value.getUsers()) {
     Operation *reader = user;
-    if (isViewOfOperand(user))
+    if (isStorageView(user))
       reader = firstReader(user->getResult(0));
     if (!isa_and_present<FusedOp>(reader))
       return nullptr;
@@ -187,6 +192,15 @@ bool Overlap::hoist(Transfer &transfer) {
   return true;
 }
 
+/// Moves the views of `value` that stand before `place` to it.
+void Overlap::moveViews(Value value, Operation *place) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+    if (user->isBeforeInBlock(place)) {
+      user->moveBefore(place);
+      moveViews(user->getResult(0), place);
+    }
+}
+
 /// The collective begins where it stands and is waited for before `wait`.
 void Overlap::split(FusedOp group, Operation *wait) {
   cast<dist::CollectiveOpInterface>(collectiveIn(group)).setAsync(true);
@@ -200,6 +214,7 @@ void Overlap::split(FusedOp group, Operation *wait) {
   builder.create<YieldOp>(
       group.getLoc(),
       ValueRange(builder.create<dist::WaitOp>(group.getLoc(), inside)));
+  moveViews(end.getResult(0), wait);
 }
 
 /// Waits for a collective when kernels have hidden it and what is before it in
@@ -213,12 +228,7 @@ void Overlap::waitLate(const Transfer &transfer) {
        wait != transfer.reader && covered < needed && step();
        wait = wait->getNextNode())
     covered += secondsOf(*wait);
-  // Views of the result come behind the wait.
-  for (Operation *user : group.getResult(0).getUsers())
-    if (user->isBeforeInBlock(wait))
-      wait = user;
-  constexpr double any = std::numeric_limits<double>::min();
-  if (secondsBetween(group, wait, any) > 0)
+  if (areKernelsBetween(group, wait))
     split(group, wait);
 }
 
@@ -247,6 +257,8 @@ double Overlap::queueUp() {
   });
   DenseMap<Attribute, double> free; // when the links are, by axes
   for (Transfer &transfer : transfers) {
+    if (transfer.reader) // of several, another one may have become the first
+      transfer.reader = firstReader(transfer.group.getResult(0));
     double &end = free[transfer.axes];
     transfer.begin = std::max(end, times[transfer.group]);
     end = transfer.end = transfer.begin + transfer.seconds;
@@ -280,17 +292,47 @@ bool Overlap::hoistLate() {
   return moved;
 }
 
+/// A collective that reads what another one has not sent yet comes later, at
+/// the latest before its own first reader: sums along two axes. Whether one was
+/// moved.
+bool Overlap::delayReaders() {
+  DenseMap<Operation *, Operation *> readers;
+  for (const Transfer &transfer : transfers)
+    readers[transfer.group] = transfer.reader;
+  bool moved = false;
+  for (const Transfer &transfer : transfers) {
+    auto next = cast_if_present<FusedOp>(transfer.reader);
+    Operation *last = readers.lookup(next);
+    if (!last || times[next] >= transfer.end)
+      continue;
+    Operation *place = next->getNextNode();
+    while (place != last && times[place] < transfer.end && step())
+      place = place->getNextNode();
+    if (!areKernelsBetween(next, place))
+      continue;
+    next->moveBefore(place);
+    moveViews(next.getResult(0), place);
+    moved = true;
+  }
+  return moved;
+}
+
 void Overlap::run(bool queues) {
   collect();
   all = left = transfers.size();
   for (Transfer &transfer : transfers)
     if (transfer.reader && step())
       hoist(transfer);
+  double late = queueUp();
   // Until that gains no hundredth.
-  for (double late = queueUp(), before = 2 * late;
-       queues && late > 0 && late < 0.99 * before && hoistLate();
-       late = queueUp())
+  for (double before = 2 * late; queues && late > 0 && late < 0.99 * before;) {
     before = late;
+    while (delayReaders())
+      late = queueUp();
+    if (!hoistLate())
+      break;
+    late = queueUp();
+  }
   for (const Transfer &transfer : transfers) {
     if (!step())
       return;

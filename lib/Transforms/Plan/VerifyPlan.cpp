@@ -228,10 +228,18 @@ private:
   LogicalResult checkFlying(LaunchOp launch) {
     Operation *op = &launch.getBodyBlock().front();
     bool waits = isa<dist::WaitOp>(op);
-    if (waits)
+    if (waits) {
+      Value read = launch.getInputs().front();
+      if (!isSamePlace(read, launch.getOutputs().front()))
+        return launch.emitOpError()
+               << "waits into other bytes than the collective writes, expected "
+               << arenaOffset(read) << " to "
+               << arenaOffset(read) +
+                      extentBytes(cast<MemRefType>(read.getType()));
       llvm::erase_if(flying, [&](LaunchOp begun) {
-        return begun.getOutputs().front() == launch.getInputs().front();
+        return begun.getOutputs().front() == read;
       });
+    }
     for (LaunchOp begun : flying)
       for (Value buffer : launch.getOperands()) {
         bool isWritten = !llvm::is_contained(launch.getInputs(), buffer);
