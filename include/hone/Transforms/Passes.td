@@ -1309,7 +1309,9 @@ def OverlapCollectives : Pass<"hone-overlap-collectives", "::mlir::ModuleOp"> {
     The pass works on the final order of fused kernels. It splits a collective into a start (`async`) and a wait
     (`dist.wait`), with kernels between that take as long as the collective:
 
-    - The wait moves down, past as many kernels as hide the collective, at the latest to right before the first reader.
+    - The wait moves down, past as many kernels as hide the collective, at the latest to right before the first reader,
+      and with it views and the concatenations that the result is written into. Where a collective reads another one's
+      result, as in a sum along one axis and then another, it moves down as well.
     - The start moves up until enough kernels stand between, or to right after the kernel that computes its operand. So
       the parameters of a layer are gathered during the layer before.
     - Collectives along the same axes run one after the other, and what is read first goes first. One that would be late
