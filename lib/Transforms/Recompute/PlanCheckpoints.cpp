@@ -140,10 +140,15 @@ LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
   InFlightDiagnostic error = getOperation().emitError();
   if (stage)
     error << "stage " << stage.getInt() << ": ";
-  return error << "memory budget of " << formatBytes(budget) << " ("
-               << int64_t(budget)
-               << " bytes) is too small: the smallest that works is " << needed
-               << " bytes (" << formatBytesToType(needed) << ")";
+  error << "memory budget of " << formatBytes(budget) << " (" << int64_t(budget)
+        << " bytes) is too small: the smallest that works is " << needed
+        << " bytes (" << formatBytesToType(needed) << ")";
+  bool isOffloaded = moves || llvm::any_of(program.state, [](const auto &one) {
+                       return one.second.isOnHost();
+                     });
+  if (!isOffloaded)
+    error << "; offload=auto may need less";
+  return error;
 }
 
 /// Seconds of the kernels of `func`.
