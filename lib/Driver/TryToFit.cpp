@@ -21,6 +21,8 @@ namespace {
 struct Candidate {
   std::string flags; ///< "" where only a budget is tried
   std::function<void(PipelineOptions &)> set;
+  std::string note = ""; ///< what they change besides
+  bool offloads = false; ///< with a second arena, which keeps every bit
 };
 } // namespace
 
@@ -57,6 +59,7 @@ std::optional<TriedPlan> Compilation::tryPlan() {
   MachineModel machine = machineOfRank(summary.mesh.has_value());
   tried.fits = true;
   tried.bytes = summary.memory.arena;
+  tried.secondArena = summary.memory.secondArena;
   tried.seconds = estimateStep(summary, machine);
   tried.needsBudget = llvm::any_of(summary.launches, [](const Launch &launch) {
     return launch.isRecomputed;
@@ -73,29 +76,50 @@ static Candidate ofMoments(llvm::StringRef format) {
           [format](PipelineOptions &options) { options.moments = format; }};
 }
 
+static void addFlag(std::string &flags, llvm::StringRef flag) {
+  flags += (flags.empty() || flag.empty() ? "" : " ") + flag.str();
+}
+
+/// At most one of them has a note.
+static Candidate both(const Candidate &one, const Candidate &other) {
+  std::string flags = one.flags;
+  addFlag(flags, other.flags);
+  return {flags,
+          [=](PipelineOptions &options) {
+            one.set(options);
+            other.set(options);
+          },
+          one.note + other.note, one.offloads || other.offloads};
+}
+
+static Candidate ofLowStream() {
+  return {"--stream=low",
+          [](PipelineOptions &options) { options.stream = "low"; }};
+}
+
+static Candidate ofPrecision(const PipelineOptions &given,
+                             llvm::StringRef policy) {
+  Candidate low = {
+      ("--precision=" + policy).str(),
+      [policy](PipelineOptions &options) { options.precision = policy; }};
+  return given.stream == "low" ? low : both(low, ofLowStream());
+}
+
+static bool isWide(const PipelineOptions &given) {
+  const PrecisionPolicy *policy = findPrecisionPolicy(given.precision);
+  return policy && policy->low == PrecisionPolicy::Low::None;
+}
+
 /// Of the numbers in memory, those that the options leave wide.
 static void addNarrower(const PipelineOptions &given,
                         std::vector<Candidate> &candidates) {
   const PrecisionPolicy *policy = findPrecisionPolicy(given.precision);
   if (!policy)
     return;
-  if (policy->low == PrecisionPolicy::Low::None)
-    candidates.push_back(
-        {"--precision=bf16 --stream=low", [](PipelineOptions &options) {
-           options.precision = "bf16";
-           options.stream = "low";
-         }});
+  if (isWide(given))
+    candidates.push_back(ofPrecision(given, "bf16"));
   else if (given.stream != "low")
-    candidates.push_back({"--stream=low", [](PipelineOptions &options) {
-                            options.stream = "low";
-                          }});
-}
-
-static Candidate both(const Candidate &one, const Candidate &other) {
-  return {one.flags + " " + other.flags, [=](PipelineOptions &options) {
-            one.set(options);
-            other.set(options);
-          }};
+    candidates.push_back(ofLowStream());
 }
 
 /// What is tried on the machines that were given.
@@ -110,6 +134,43 @@ static std::vector<Candidate> makeCandidates(const PipelineOptions &given,
       candidates.push_back(both(candidates[1], candidates[3]));
   }
   return candidates;
+}
+
+static bool mayOffload(const PipelineOptions &given) {
+  return given.offload != "auto";
+}
+
+/// Gradients of matrices in bf16, where they are f32.
+static Candidate ofLowGradients(const PipelineOptions &given) {
+  if (given.gradients == "bf16")
+    return {"", [](PipelineOptions &) {}, "", mayOffload(given)};
+  return {"--gradients=bf16",
+          [](PipelineOptions &options) { options.gradients = "bf16"; },
+          "rounds gradients to bf16", mayOffload(given)};
+}
+
+/// Of fp32 with all that products read. None where gradients are narrow.
+static std::optional<Candidate> makeLowGradients(const PipelineOptions &given) {
+  if (given.gradients == "bf16" || given.exact)
+    return std::nullopt;
+  return isWide(given) ? both(ofPrecision(given, "bf16"), ofLowGradients(given))
+                       : ofLowGradients(given);
+}
+
+/// Weights and moments in bf16, too. None where another policy has been chosen
+/// for what it keeps.
+static std::optional<Candidate> makeLowState(const PipelineOptions &given) {
+  const PrecisionPolicy *policy = findPrecisionPolicy(given.precision);
+  bool hasMasters = policy && !policy->hasLowState && !policy->codes &&
+                    policy->low != PrecisionPolicy::Low::F16;
+  if (!hasMasters || given.exact)
+    return std::nullopt;
+  Candidate gradients = ofLowGradients(given);
+  Candidate state = both(ofPrecision(given, "bf16-sr"), gradients);
+  state.note = gradients.note.empty()
+                   ? "rounds weights and moments to bf16"
+                   : "rounds weights, moments and gradients to bf16";
+  return state;
 }
 
 /// What is tried on more of them, up to the first that is enough: axes that
@@ -131,6 +192,8 @@ withCandidate(Options options, const Candidate &candidate, int64_t room) {
   options.pipeline.memoryBudget = room;
   options.pipeline.upto = nameOf(Phase::Plan);
   candidate.set(options.pipeline);
+  if (candidate.offloads)
+    options.pipeline.offload = "auto";
   if (Error error = options.pipeline.readRanks()) {
     llvm::consumeError(std::move(error));
     return std::nullopt;
@@ -147,33 +210,109 @@ static std::optional<TriedPlan> tryCandidate(const Options &given,
       options ? Compilation(*options, tool).tryPlan() : std::nullopt;
   if (!tried)
     return std::nullopt;
-  tried->isBare = candidate.flags.empty();
+  // Where all of it fits, a second arena is no part of the plan.
+  bool offloads = candidate.offloads && (!tried->fits || tried->secondArena);
+  tried->isBare = candidate.flags.empty() && !offloads;
   tried->flags = candidate.flags;
-  if (tried->isBare || tried->needsBudget) {
-    std::string budget = "--memory-budget=" + formatBytesToType(room);
-    tried->flags += (tried->isBare ? "" : " ") + budget;
-  }
+  tried->note = candidate.note;
+  if (offloads)
+    addFlag(tried->flags, "--offload=auto");
+  if (tried->isBare || tried->needsBudget || tried->secondArena > 0)
+    addFlag(tried->flags, "--memory-budget=" + formatBytesToType(room));
   return tried;
+}
+
+namespace {
+/// The plans of one program that does not fit into `room`.
+class Trials {
+public:
+  Trials(const Options &given, llvm::StringRef tool, const Summary &summary,
+         int64_t room)
+      : given(given), tool(tool), summary(summary), room(room) {}
+
+  void tryAll(llvm::ArrayRef<Candidate> candidates) {
+    for (const Candidate &candidate : candidates)
+      attempt(candidate);
+  }
+  void tryUntilFits(llvm::ArrayRef<Candidate> candidates) {
+    for (const Candidate &candidate : candidates)
+      if (const TriedPlan *tried = attempt(candidate); tried && tried->fits)
+        return;
+  }
+  void tryOffload();
+  bool anyFits() const {
+    return llvm::any_of(plans, [](const TriedPlan &plan) { return plan.fits; });
+  }
+
+  std::vector<TriedPlan> plans;
+
+private:
+  const TriedPlan *attempt(const Candidate &candidate);
+  std::vector<Candidate> makeRounded(int64_t least) const;
+  int64_t summedGradients() const;
+
+  const Options &given;
+  llvm::StringRef tool;
+  const Summary &summary;
+  int64_t room;
+};
+} // namespace
+
+/// Null where the options contradict each other.
+const TriedPlan *Trials::attempt(const Candidate &candidate) {
+  std::optional<TriedPlan> tried = tryCandidate(given, tool, candidate, room);
+  if (!tried)
+    return nullptr;
+  plans.push_back(*tried);
+  return &plans.back();
+}
+
+/// Bytes of gradients that lie in the arena between micro-batches.
+int64_t Trials::summedGradients() const {
+  auto sums = summary.memory.state.find(kind::grad.str());
+  return sums == summary.memory.state.end() ? 0 : sums->second;
+}
+
+/// What rounds more, the least first, where a plan that takes `least` bytes may
+/// come within the room by it: half of what it makes narrow goes.
+std::vector<Candidate> Trials::makeRounded(int64_t least) const {
+  int64_t gradients = std::max(summedGradients(),
+                               summary.memory.peak[MemoryCategory::Gradients]);
+  int64_t narrowed = isWide(given.pipeline) ? least : gradients;
+  std::vector<Candidate> candidates;
+  if (auto low = makeLowGradients(given.pipeline))
+    if (least - narrowed / 2 <= room)
+      candidates.push_back(*low);
+  if (auto low = makeLowState(given.pipeline))
+    if (least - least / 2 <= room)
+      candidates.push_back(*low);
+  return candidates;
+}
+
+/// A plan of two arenas takes longer than others to find. So it is not tried
+/// where sums of gradients, which stay in the arena, leave no room, and what
+/// rounds more only where nothing else fits.
+void Trials::tryOffload() {
+  int64_t least = summedGradients();
+  if (mayOffload(given.pipeline) && least <= room) {
+    const TriedPlan *tried =
+        attempt({"", [](PipelineOptions &) {}, "", /*offloads=*/true});
+    least = tried ? tried->bytes : room;
+    if (tried && tried->isBare)
+      plans.pop_back(); // which was tried before
+  }
+  if (!anyFits())
+    tryUntilFits(makeRounded(least));
 }
 
 std::vector<TriedPlan> Compilation::tryToFit(const Summary &summary,
                                              int64_t room) const {
-  std::vector<TriedPlan> plans;
   if (options.readsText)
-    return plans; // other phases have run with the options that were given
-  for (const Candidate &candidate : makeCandidates(options.pipeline, summary))
-    if (auto tried = tryCandidate(options, tool, candidate, room))
-      plans.push_back(*tried);
-  auto fits = [](const TriedPlan &plan) { return plan.fits; };
-  if (llvm::any_of(plans, fits) || !options.isCuda || summary.mesh)
-    return plans;
-  for (const Candidate &candidate : makeMeshes()) {
-    std::optional<TriedPlan> tried =
-        tryCandidate(options, tool, candidate, room);
-    if (tried)
-      plans.push_back(*tried);
-    if (tried && tried->fits)
-      break;
-  }
-  return plans;
+    return {}; // other phases have run with the options that were given
+  Trials trials(options, tool, summary, room);
+  trials.tryAll(makeCandidates(options.pipeline, summary));
+  trials.tryOffload();
+  if (!trials.anyFits() && options.isCuda && !summary.mesh)
+    trials.tryUntilFits(makeMeshes());
+  return trials.plans;
 }

@@ -30,12 +30,16 @@ static std::string formatTime(double seconds) {
                       : formatv("{0:F2} s", seconds).str();
 }
 
-/// "127.10 GiB, 9740.000 ms per step", or why not.
+/// "21.98 GiB, 53.39 GiB in the second arena, 31.38 s per step; rounds
+/// gradients to bf16", or why not.
 static std::string describeTried(const TriedPlan &plan) {
-  if (plan.fits)
-    return formatv("{0}, {1} per step", formatBytes(plan.bytes),
-                   formatTime(plan.seconds));
-  return formatv("does not fit, takes {0} at least", formatBytes(plan.bytes));
+  if (!plan.fits)
+    return formatv("does not fit, takes {0} at least", formatBytes(plan.bytes));
+  std::string text = formatBytes(plan.bytes);
+  if (plan.secondArena > 0)
+    text += ", " + formatBytes(plan.secondArena) + " in the second arena";
+  text += ", " + formatTime(plan.seconds) + " per step";
+  return plan.note.empty() ? text : text + "; " + plan.note;
 }
 
 /// With a part of the rows of a package, in as many more micro-batches. Nothing
@@ -93,6 +97,8 @@ std::vector<Advice> hone::report::adviseToFit(const Summary &summary,
        formatv("recomputes activations, which are {0} of the {1} at the peak",
                formatBytes(memory.peak[MemoryCategory::Activations]),
                formatBytes(memory.arena))},
+      {"--offload=auto",
+       "with that budget, moves state and activations to a second arena"},
       {"--moments=8bit", "shrinks the optimizer's state"},
       {"--mesh=fs=N", "divides state and activations over N ranks"},
       {"--micro-batches=N", "goes with an N-th of the batch, exported anew"}};

@@ -83,12 +83,14 @@ struct MemorySummary {
 
 /// The same program planned with other options, because this one does not fit.
 struct TriedPlan {
-  std::string flags;   ///< as they are typed, besides those that were given
-  bool fits = false;   ///< the arena is within the room
-  int64_t bytes = 0;   ///< of the arena, or the least that one could have
-  double seconds = 0;  ///< of a step, where it fits
-  bool isBare = false; ///< only a budget: recomputation alone
+  std::string flags;       ///< as they are typed, besides those that were given
+  bool fits = false;       ///< the arena is within the room
+  int64_t bytes = 0;       ///< of the arena, or the least that one could have
+  int64_t secondArena = 0; ///< bytes, where it fits
+  double seconds = 0;      ///< of a step, where it fits
+  bool isBare = false;     ///< only a budget: recomputation alone
   bool needsBudget = false; ///< it recomputes
+  std::string note;         ///< what its flags change besides, or ""
 };
 
 struct Summary {
