@@ -2,7 +2,7 @@
 
 #include "StateDims.h"
 
-#include "hone/IR/GradientSums.h"
+#include "base/GradientSums.h"
 #include "hone/IR/StateCode.h"
 
 using namespace mlir;
@@ -16,7 +16,7 @@ DimAttr dist::dimOf(MLIRContext *context, ArrayRef<StringAttr> axes,
 
 StringRef dist::parameterOf(StringRef name, StringRef kind) {
   if (kind == kind::grad)
-    return parameterOfGradientSum(name);
+    return honert::parameterOfGradientSum(name);
   return kind == kind::opt ? name.split('.').second : name;
 }
 

@@ -2,7 +2,7 @@
 
 #include "GradientSums.h"
 
-#include "hone/IR/GradientSums.h"
+#include "base/GradientSums.h"
 #include "hone/Sharding/IR/Dist.h"
 
 using namespace mlir;
@@ -41,6 +41,6 @@ SmallVector<BlockArgument, 2> hone::addGradients(StepFunction &step,
   };
   SmallVector<BlockArgument, 2> sums = {add(t.name)};
   if (termsOf(gradient, isInvariant).size() == 2)
-    sums.push_back(add(secondGradientSum(t.name)));
+    sums.push_back(add(honert::secondGradientSum(t.name)));
   return sums;
 }

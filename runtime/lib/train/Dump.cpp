@@ -1,6 +1,7 @@
 //===- Dump.cpp - Loss and gradients of a step, in a file -----------------===//
 
 #include "train/Dump.h"
+#include "base/GradientSums.h"
 #include "io/checkpoint/State.h"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 using namespace honert;
 
 static const char prefix[] = "grad.";
-/// What names the second sum of a parameter, as hone/IR/GradientSums.h has it.
-static const char secondSum[] = "#2";
 
 static bool isGradient(const Result &result) {
   return result.name.rfind(prefix, 0) == 0;
@@ -31,17 +30,13 @@ static const Argument *likeOf(const Program &program, const Result &result) {
 /// The other sum of the parameter that `sum` adds up a gradient of, where two
 /// places that read it have one each; null: there is none.
 static const Argument *secondOf(const Program &program, const Argument &sum) {
-  return program.argument(Kind::grad, sum.fqn + secondSum);
+  return program.argument(Kind::grad, secondGradientSum(sum.fqn));
 }
 
 /// Whether `sum` is the second of such sums.
 static bool isSecond(const Program &program, const Argument &sum) {
-  size_t length = sizeof secondSum - 1;
-  if (sum.fqn.size() <= length ||
-      sum.fqn.compare(sum.fqn.size() - length, length, secondSum) != 0)
-    return false;
-  return program.argument(Kind::grad,
-                          sum.fqn.substr(0, sum.fqn.size() - length));
+  std::string parameter(parameterOfGradientSum(sum.fqn));
+  return parameter != sum.fqn && program.argument(Kind::grad, parameter);
 }
 
 Status honert::checkDump(const Program &program) {
