@@ -277,12 +277,10 @@ hone::test::expectOnDevice(Emitter emit, const std::string &text,
     return {};
   DeviceRunner runner(emit, text, options);
   std::vector<std::vector<char>> results = runner.run(/*seed=*/0);
-  for (auto [index, bytes] : llvm::enumerate(results)) {
-    LaunchCase types(text, options);
-    expectNear(tensorFrom(bytes, types.func.getResultTypes()[index]),
+  for (auto [index, bytes] : llvm::enumerate(results))
+    expectNear(tensorFrom(bytes, reference.func.getResultTypes()[index]),
                expected[index], options.tolerance,
                "on a GPU, output " + std::to_string(index));
-  }
   EXPECT_TRUE(runner.run(/*seed=*/1) == results) << "orders of threads differ";
   return results;
 }
@@ -291,9 +289,6 @@ void hone::test::expectLikeInterpreterOnDevice(Emitter emit,
                                                const std::string &text,
                                                const CaseOptions &options) {
   SCOPED_TRACE(text);
-  LaunchCase reference(text, options);
-  FailureOr<interp::Tensors> expected =
-      interp::interpret(reference.func, argumentsOf(reference.func, options));
-  ASSERT_TRUE(succeeded(expected));
-  EXPECT_FALSE(expectOnDevice(emit, text, options, *expected).empty());
+  interp::Tensors expected = interpretCase(text, options);
+  EXPECT_FALSE(expectOnDevice(emit, text, options, expected).empty());
 }

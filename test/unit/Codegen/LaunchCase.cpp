@@ -313,3 +313,15 @@ interp::Tensors hone::test::argumentsOf(func::FuncOp func,
   }
   return arguments;
 }
+
+interp::Tensors hone::test::interpretCase(const std::string &text,
+                                          const CaseOptions &options) {
+  LaunchCase launchCase(text, options);
+  FailureOr<interp::Tensors> results =
+      interp::interpret(launchCase.func, argumentsOf(launchCase.func, options));
+  if (failed(results)) {
+    ADD_FAILURE() << "the interpreter refuses";
+    std::abort();
+  }
+  return *results;
+}

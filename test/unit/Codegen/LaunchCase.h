@@ -31,6 +31,10 @@ struct LaunchCase {
 interp::Tensors argumentsOf(mlir::func::FuncOp func,
                             const CaseOptions &options);
 
+/// What the interpreter makes of the case `text`, which it must take.
+interp::Tensors interpretCase(const std::string &text,
+                              const CaseOptions &options);
+
 /// Numbers of the launch's buffers that kernels raise, from 0: those of largest
 /// magnitudes.
 std::vector<size_t> raisedBuffers(plan::LaunchOp launch);
