@@ -283,6 +283,34 @@ FailureOr<LossHead> hone::findLossHead(CrossEntropyOp loss,
 // The rule
 //===----------------------------------------------------------------------===//
 
+/// Whether `value` is the gradient that other micro-batches have given so far.
+static bool isGradientSoFar(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto func = argument
+                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                  : func::FuncOp();
+  return func && argString(func, argument.getArgNumber(), attr::kind) ==
+                     StringRef(kind::grad);
+}
+
+std::pair<AddOp, Value> hone::gradientSoFar(Value value) {
+  while (value.hasOneUse()) {
+    auto add = dyn_cast<AddOp>(*value.user_begin());
+    if (!add)
+      break;
+    Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
+    if (isGradientSoFar(other))
+      return {add, other};
+    value = add.getResult();
+  }
+  return {};
+}
+
+RankedTensorType hone::chunkSumType(RankedTensorType type) {
+  bool isNarrow = cast<FloatType>(type.getElementType()).getWidth() < 32;
+  return isNarrow ? type.clone(Float32Type::get(type.getContext())) : type;
+}
+
 /// Share of the head's time that accumulating its weight gradient in memory,
 /// once per chunk, may take.
 constexpr double accumulationShare = 1.0 / 64;
@@ -311,4 +339,24 @@ int64_t hone::rowsPerLossChunk(LossHead head, const TargetDescription &target) {
                 (vocab * elementByteWidth(logits.getElementType()));
   int64_t chunks = double(rows) / std::max({accumulation, room, 1.0});
   return chunks < 2 ? rows : llvm::divideCeil(rows, chunks);
+}
+
+bool hone::chunksSaveMemory(LossHead head, int64_t chunkRows) {
+  int64_t perRow = byteSize(head.product.getType()) / head.rows();
+  int64_t sums = 0, fresh = 0; // what only chunks have, and what both make
+  auto add = [&](Value sum) {
+    RankedTensorType type = typeOf(sum);
+    if (chunkSumType(type) == type)
+      return;
+    sums += byteSize(chunkSumType(type));
+    if (!gradientSoFar(sum).first)
+      fresh += byteSize(type);
+  };
+  for (DotGeneralOp dot : head.weightSums)
+    add(dot.getResult());
+  for (ReduceOp reduce : head.biasSums)
+    add(reduce.getResult());
+  // The narrow gradient comes when no logits are left.
+  return sums + std::max(chunkRows * perRow, fresh) <
+         head.rows() * perRow + fresh;
 }

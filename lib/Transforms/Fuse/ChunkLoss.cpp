@@ -209,13 +209,6 @@ Value Chunker::emitRowProduct(DotGeneralOp dot, Value left, int64_t leading) {
   return part.getResult();
 }
 
-/// The type that parts of a sum of `type` are added in: f32 at least, so that
-/// the sum is rounded once.
-static RankedTensorType sumType(RankedTensorType type) {
-  bool narrow = cast<FloatType>(type.getElementType()).getWidth() < 32;
-  return narrow ? type.clone(Float32Type::get(type.getContext())) : type;
-}
-
 /// The chunk's contribution to a contraction over the rows.
 Value Chunker::emitWeightSum(DotGeneralOp dot) {
   int64_t leading = dot.getLhsContract().size();
@@ -227,7 +220,7 @@ Value Chunker::emitWeightSum(DotGeneralOp dot) {
       cloneFor(dot, {side(dot.getLhs()), side(dot.getRhs())}));
   part.setLhsContract({0});
   part.setRhsContract({0});
-  part.getResult().setType(sumType(typeOf(dot)));
+  part.getResult().setType(chunkSumType(typeOf(dot)));
   return part.getResult();
 }
 
@@ -289,7 +282,8 @@ void Chunker::emitChunk() {
     accumulate(dot, emitWeightSum(dot));
   for (ReduceOp reduce : head.biasSums) {
     Value part = parts.lookup(reduce.getOperand());
-    if (RankedTensorType type = sumType(typeOf(part)); type != part.getType())
+    if (RankedTensorType type = chunkSumType(typeOf(part));
+        type != part.getType())
       part = b.create<CastOp>(type, part);
     accumulate(reduce,
                b.create<ReduceOp>(ReduceKind::sum, part, ArrayRef<int64_t>(0)));
@@ -299,31 +293,6 @@ void Chunker::emitChunk() {
 //===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
-
-/// Whether `value` is the gradient that other micro-batches have given so far.
-static bool isGradientSoFar(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto func = argument
-                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                  : func::FuncOp();
-  return func && argString(func, argument.getArgNumber(), attr::kind) ==
-                     StringRef(kind::grad);
-}
-
-/// The gradient so far that a chain of sums, each read by the next alone, adds
-/// to `value`, and the sum that adds it.
-static std::pair<AddOp, Value> accumulatedArgument(Value value) {
-  while (value.hasOneUse()) {
-    auto add = dyn_cast<AddOp>(*value.user_begin());
-    if (!add)
-      break;
-    Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
-    if (isGradientSoFar(other))
-      return {add, other};
-    value = add.getResult();
-  }
-  return {};
-}
 
 void Chunker::replaceResults() {
   CrossEntropyOp loss = head.loss;
@@ -362,8 +331,8 @@ void Chunker::run() {
   }
   // Gradients so far: the first chunk adds to them, so that all are in place.
   for (DotGeneralOp dot : head.weightSums) {
-    auto [add, argument] = accumulatedArgument(dot.getResult());
-    if (!add || sumType(typeOf(argument)) != argument.getType())
+    auto [add, argument] = gradientSoFar(dot.getResult());
+    if (!add || chunkSumType(typeOf(argument)) != argument.getType())
       continue;
     sums[dot] = argument;
     add.replaceAllUsesWith(add.getLhs() == argument ? add.getRhs()
@@ -420,6 +389,12 @@ struct ChunkLoss : hone::impl::ChunkLossBase<ChunkLoss> {
       return explain(loss.getLoc(),
                      "the loss stays whole: one chunk holds its " +
                          Twine(rows) + " rows");
+    if (!fixedRows && !chunksSaveMemory(*head, chunkRows))
+      return explain(loss.getLoc(),
+                     "the loss stays whole: chunks of " + Twine(chunkRows) +
+                         " of its " + Twine(rows) +
+                         " rows would take more memory, for sums in f32 of "
+                         "gradients that are narrower");
     explain(loss.getLoc(), "the loss is computed in " +
                                Twine(llvm::divideCeil(rows, chunkRows)) +
                                " chunks of " + Twine(chunkRows) + " of its " +

@@ -43,8 +43,22 @@ struct LossHead {
 mlir::FailureOr<LossHead> findLossHead(CrossEntropyOp loss,
                                        std::string &reason);
 
+/// The type in which chunks add their parts of a sum of `type`: f32 at least,
+/// so that the sum is rounded once.
+mlir::RankedTensorType chunkSumType(mlir::RankedTensorType type);
+
+/// The gradient of earlier micro-batches, an argument, that a chain of sums,
+/// each read by the next alone, adds to `value`, and the sum that adds it; null
+/// where there is none.
+std::pair<AddOp, mlir::Value> gradientSoFar(mlir::Value value);
+
 /// Rows per chunk that pay on `target`; all rows where one chunk is best.
 int64_t rowsPerLossChunk(LossHead head, const TargetDescription &target);
+
+/// Whether the peak of chunks of so many rows is less than that of all rows at
+/// once. Where a gradient is narrower than f32, chunks add it up in f32, beside
+/// their logits; all rows make it in one product, where it is to lie.
+bool chunksSaveMemory(LossHead head, int64_t chunkRows);
 
 } // namespace hone
 
