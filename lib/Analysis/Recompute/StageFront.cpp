@@ -34,14 +34,15 @@ bool StageFront::beats(const StageNumbers &numbers) const {
   });
 }
 
-void StageFront::add(const StageChoice &choice, const ChainOption &cost) {
+void StageFront::add(const StageChoice &choice, const ChainOption &cost,
+                     int number) {
   const StageNumbers numbers(cost);
   if (beats(numbers))
     return;
   llvm::erase_if(points, [&](const Point &point) {
     return numbers.atMost(point.numbers);
   });
-  points.push_back({choice, cost, numbers});
+  points.push_back({choice, cost, numbers, number});
 }
 
 static double higherTop(const StageNumbers &numbers) {

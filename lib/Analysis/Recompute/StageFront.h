@@ -40,12 +40,14 @@ public:
     StageChoice choice;
     ChainOption cost;
     StageNumbers numbers;
+    int number; ///< as `add` was told
   };
 
   /// Whether some option is as good in everything.
   bool beats(const StageNumbers &numbers) const;
-  /// Adds an option, unless it is beaten, and drops what it beats.
-  void add(const StageChoice &choice, const ChainOption &cost);
+  /// Adds an option, unless it is beaten, and drops what it beats. `number` is
+  /// the caller's.
+  void add(const StageChoice &choice, const ChainOption &cost, int number = 0);
   /// Drops options down to `count`, each time the one that a chain would miss
   /// least. Those of least bytes saved, seconds and peak stay if `count`
   /// allows.

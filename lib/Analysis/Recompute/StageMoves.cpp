@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace hone;
 using llvm::ArrayRef;
@@ -73,4 +74,27 @@ hone::withMoves(const StageGraph &graph, ArrayRef<StageOption> options,
       all.push_back(withAway(graph, option, values, link));
   }
   return all;
+}
+
+SmallVector<StageOption> hone::planStageWithMoves(
+    const StageGraph &graph, const StageLimits &limits, const HostLink &link,
+    llvm::function_ref<bool(int)> mayMove, StageStops *stops) {
+  StageLimits noLimit = limits;
+  noLimit.kept = std::numeric_limits<int>::max();
+  SmallVector<StageOption> front = planStage(graph, noLimit, stops);
+  SmallVector<StageOption> all = withMoves(graph, front, link, mayMove);
+  ArrayRef<StageOption> moved = ArrayRef(all).drop_front(front.size());
+  SmallVector<StageOption> options = thinOptions(front, limits.kept);
+  if (moved.empty())
+    return options;
+  SmallVector<StageOption> best = thinOptions(moved, limits.kept);
+  auto countAway = [](const StageOption &a, const StageOption &b) {
+    return a.away.size() < b.away.size();
+  };
+  const StageOption *most =
+      std::max_element(moved.begin(), moved.end(), countAway);
+  if (countAway(*std::max_element(best.begin(), best.end(), countAway), *most))
+    best.push_back(*most);
+  llvm::append_range(options, best);
+  return options;
 }

@@ -221,6 +221,18 @@ SmallVector<StageOption> hone::planStage(const StageGraph &graph,
   return options;
 }
 
+SmallVector<StageOption> hone::thinOptions(ArrayRef<StageOption> options,
+                                           int kept) {
+  StageFront front;
+  for (auto [number, option] : llvm::enumerate(options))
+    front.add({}, option.cost, number);
+  front.thin(kept);
+  SmallVector<StageOption> left;
+  for (const StageFront::Point &point : front.sorted())
+    left.push_back(options[point.number]);
+  return left;
+}
+
 SmallVector<StageOption> hone::planStageHull(const StageGraph &graph) {
   const StageModel model(graph);
   SmallVector<StageOption> options;

@@ -56,14 +56,16 @@ SmallVector<StageOption> StepChain::planOptions(const StageGraph &graph,
                                                 CheckpointSearch &search,
                                                 int64_t moves) {
   StageStops stops;
-  SmallVector<StageOption> options = planStage(graph, search.stage, &stops);
-  search.add(stops);
-  if (!moves)
-    return options;
-  return withMoves(graph, options, hostLinkOf(target), [&](int value) {
+  auto mayBeAway = [&](int value) {
     Value result = resultOf(stage, graph, value);
     return graph.values[value].bytes >= moves && result && mayMove(result);
-  });
+  };
+  SmallVector<StageOption> options =
+      moves ? planStageWithMoves(graph, search.stage, hostLinkOf(target),
+                                 mayBeAway, &stops)
+            : planStage(graph, search.stage, &stops);
+  search.add(stops);
+  return options;
 }
 
 /// The result of a forward group that a value of a stage is; null where it is

@@ -32,6 +32,15 @@ llvm::SmallVector<StageOption> withMoves(const StageGraph &graph,
                                          const HostLink &link,
                                          llvm::function_ref<bool(int)> mayMove);
 
+/// Options of a stage as planStage plans them, and behind them as many with
+/// saved values away. Those are chosen of all that withMoves makes of options
+/// that no other beats: what is best to save is another set where it goes. One
+/// has all that may go away, and recomputes no more than it must.
+llvm::SmallVector<StageOption>
+planStageWithMoves(const StageGraph &graph, const StageLimits &limits,
+                   const HostLink &link, llvm::function_ref<bool(int)> mayMove,
+                   StageStops *stops = nullptr);
+
 } // namespace hone
 
 #endif // HONE_ANALYSIS_RECOMPUTE_STAGEMOVES_H

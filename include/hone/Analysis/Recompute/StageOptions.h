@@ -113,6 +113,10 @@ llvm::SmallVector<StageOption> planStage(const StageGraph &graph,
                                          const StageLimits &limits = {},
                                          StageStops *stops = nullptr);
 
+/// Of `options`, as many as `kept` in the same way and order.
+llvm::SmallVector<StageOption> thinOptions(llvm::ArrayRef<StageOption> options,
+                                           int kept);
+
 /// The vertices of the convex hull of (bytes saved, seconds of recompute): as
 /// planned before the search. Most saved first.
 llvm::SmallVector<StageOption> planStageHull(const StageGraph &graph);
