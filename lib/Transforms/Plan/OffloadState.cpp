@@ -61,7 +61,7 @@ private:
   void explain(ArrayRef<Candidate> away, size_t all);
 
   SmallVector<LayerWeight> streamed; ///< weights that go, in all trials too
-  bool isTight = false;              ///< the update, in all trials too
+  int smallBetween = 0;              ///< of the update, in all trials too
   int64_t partBytes = 0;             ///< that a part of an update copies
   /// The smallest budget that a priced trial has worked with or asked for.
   int64_t needed = std::numeric_limits<int64_t>::max();
@@ -202,7 +202,7 @@ LogicalResult OffloadState::apply(ArrayRef<Candidate> away, ModuleOp module) {
   for (FusedOp group : groups)
     divideUpdate(group, values, partBytes);
   for (func::FuncOp func : programFunctions(module))
-    orderUpdates(func, values, isTight);
+    orderUpdates(func, values, smallBetween);
   return success();
 }
 
@@ -324,7 +324,7 @@ FailureOr<size_t> OffloadState::withWeights(ArrayRef<Candidate> candidates,
   if (failed(count) || needed < without)
     return count;
   streamed.clear();
-  isTight = false;
+  smallBetween = 0;
   partBytes = chunkFor(candidates);
   return most;
 }
@@ -348,13 +348,17 @@ FailureOr<bool> OffloadState::addWeights(ArrayRef<Candidate> candidates) {
   return true;
 }
 
-/// With weights away the arena may be less than what the update takes.
+/// With weights away the arena may be less than what the update takes. Parts
+/// come in the fastest order that fits; in the smallest, if none does.
 LogicalResult OffloadState::tighten(ArrayRef<Candidate> away) {
   if (budget == 0)
     return success();
-  FailureOr<bool> fitting = fits(away, /*isOfUpdate=*/true);
-  isTight = succeeded(fitting) && !*fitting;
-  return fitting;
+  for (smallBetween = 0; smallBetween != mostSmallBetween; ++smallBetween) {
+    FailureOr<bool> fitting = fits(away, /*isOfUpdate=*/true);
+    if (failed(fitting) || *fitting)
+      return fitting;
+  }
+  return success();
 }
 
 /// Bytes of the second arena.

@@ -75,15 +75,16 @@ static int64_t bytesAway(Operation *op, const llvm::DenseSet<Value> &away) {
   return bytes;
 }
 
-/// Orders parts, of which the largest comes first. Three have memory at a time:
-/// between two large ones come two small ones.
+/// Orders parts, of which the largest comes first: between two large ones come
+/// `smallBetween` small ones. Three have memory at a time.
 static void
-interleaveSmallParts(SmallVectorImpl<std::pair<FusedOp, int64_t>> &parts) {
+interleaveSmallParts(SmallVectorImpl<std::pair<FusedOp, int64_t>> &parts,
+                     int smallBetween) {
   SmallVector<std::pair<FusedOp, int64_t>> order;
   size_t large = 0, small = parts.size();
   while (large != small) {
     order.push_back(parts[large++]);
-    for (int count = 0; count != 2 && large != small; ++count)
+    for (int count = 0; count != smallBetween && large != small; ++count)
       order.push_back(parts[--small]);
   }
   parts.assign(order.begin(), order.end());
@@ -93,7 +94,7 @@ interleaveSmallParts(SmallVectorImpl<std::pair<FusedOp, int64_t>> &parts) {
 /// the order in which divideUpdate() puts those of one kernel: the largest
 /// first; or into one that needs less memory.
 static void orderParts(func::FuncOp func, const llvm::DenseSet<Value> &away,
-                       bool isTight) {
+                       int smallBetween) {
   SmallVector<std::pair<FusedOp, int64_t>> parts;
   for (auto group : func.front().getOps<FusedOp>()) {
     int64_t bytes = bytesAway(group, away);
@@ -112,8 +113,7 @@ static void orderParts(func::FuncOp func, const llvm::DenseSet<Value> &away,
     return a.second != b.second ? a.second > b.second
                                 : a.first->isBeforeInBlock(b.first);
   });
-  if (isTight)
-    interleaveSmallParts(parts);
+  interleaveSmallParts(parts, smallBetween);
   for (auto &[group, bytes] : parts) {
     if (group.getOperation() == &*at)
       ++at;
@@ -196,7 +196,7 @@ void hone::divideUpdate(FusedOp group, const llvm::DenseSet<Value> &away,
 }
 
 void hone::orderUpdates(func::FuncOp func, const llvm::DenseSet<Value> &away,
-                        bool isTight) {
-  orderParts(func, away, isTight);
+                        int smallBetween) {
+  orderParts(func, away, smallBetween);
   moveReadersUp(func, away);
 }

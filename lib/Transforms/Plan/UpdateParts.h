@@ -22,13 +22,18 @@ namespace hone {
 void divideUpdate(FusedOp group, const llvm::DenseSet<mlir::Value> &away,
                   int64_t chunk);
 
-/// Orders the kernels of `func` that update `away`: the largest first, or if
-/// the update has to be tight, with small ones between the large ones, which
-/// takes less memory and more time. Right behind each comes what reads its
-/// results, as kernels that make codes of a weight.
+/// Small kernels between two large ones, at most. One does not keep copies from
+/// following each other; with two, no two large ones are in memory together,
+/// and copies of the next wait for those of the one before.
+constexpr int mostSmallBetween = 2;
+
+/// Orders the kernels of `func` that update `away`: the largest first, with so
+/// many small ones between two large ones, which takes less memory and, of two,
+/// more time. Right behind each comes what reads its results, as kernels that
+/// make codes of a weight.
 void orderUpdates(mlir::func::FuncOp func,
                   const llvm::DenseSet<mlir::Value> &away,
-                  bool isTight = false);
+                  int smallBetween = 0);
 
 } // namespace hone
 
