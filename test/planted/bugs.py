@@ -663,7 +663,7 @@ BUGS = [
         "        storages[places[move.reload->getResult(0)].storage].last = position[move.reload];", ("Transforms/Plan/stream-weights",)),
     Bug("weights-copied-with-their-reader", MOVED, "move->upBegin = std::clamp(at, move->downEnd, deadline);",
         "move->upBegin = move->isState() ? deadline : std::clamp(at, move->downEnd, deadline);", STREAMED),
-    Bug("weights-of-all-layers-ahead", MOVED, "earliest = isNewVisit ? visit : visitBefore;", "earliest = 0;", STREAMED),
+    Bug("weights-of-all-layers-ahead", MOVED, "earliest = window.whenFits(bytes, ends);", "earliest = 0;", STREAMED),
     Bug("weights-visit-of-two-layers", STREAM, "if (readings[next].layer != readings[first].layer)", "if (readings[next].layer > 1)",
         ("Transforms/Plan/stream-weights",)),
     Bug("weights-view-of-an-older-visit", STREAM, "views[{original, reload}] = made;", "views[{original, reload}] = made;\n  original.replaceAllUsesWith(made);",

@@ -115,8 +115,10 @@ private:
   struct MadeState;
   void emitCopyDown(mlir::OpBuilder &builder, const MadeState &state,
                     size_t part);
+  struct MovedValue;
   mlir::LogicalResult planMoves(const PackingLimits &limits);
   void timeOps();
+  int64_t lastReaderOf(const MovedValue &move) const;
   void packMoves(const PackingLimits &limits);
   void timeCopiesDown();
   void timeCopiesUp();

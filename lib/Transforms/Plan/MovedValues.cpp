@@ -17,6 +17,8 @@
 #include "hone/Analysis/Cost/KernelCost.h"
 #include "hone/Analysis/Layout/Views.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace hone;
 
@@ -49,32 +51,69 @@ bool hone::mayMove(Value value) {
 // When copies run
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// How early copies of weights may begin: weights that are on their way or have
+/// readers left are at most twice the bytes of the largest visit of a layer. So
+/// equal layers come one ahead, and a large one has the time of several small
+/// ones before it.
+class WeightWindow {
+public:
+  void addVisit(int64_t bytes) { most = std::max(most, 2 * bytes); }
+  /// The first second at which there is room for `bytes` more. `ends` has those
+  /// at which the ops so far end; what later ones read stays.
+  double whenFits(int64_t bytes, ArrayRef<double> ends) {
+    for (; total + bytes > most && !held.empty() &&
+           held.begin()->first < int64_t(ends.size());
+         held.erase(held.begin())) {
+      room = ends[held.begin()->first];
+      total -= held.begin()->second;
+    }
+    return room;
+  }
+  void add(int64_t lastReader, int64_t bytes) {
+    held.insert({lastReader, bytes});
+    total += bytes;
+  }
+
+private:
+  int64_t most = 0, total = 0;
+  double room = 0;
+  std::multimap<int64_t, int64_t> held; ///< last readers and bytes
+};
+} // namespace
+
 /// Finds when ops run if copies up begin as early as they may: of a value once
-/// it is away, of a weight with the visit before its own. A reload waits for
+/// it is away, of a weight as soon as there is room for it. A reload waits for
 /// its copy, which waits for those of reloads before it.
 void FunctionPlanner::timeOps() {
   HostLink link = hostLinkOf(target);
   DenseMap<Operation *, MovedValue *> moveOf;
-  for (MovedValue &move : moves)
+  WeightWindow window;
+  Attribute layer; // of the latest visit
+  int64_t visit = 0;
+  for (MovedValue &move : moves) {
     moveOf[move.reload] = &move;
+    if (!move.isState())
+      continue;
+    Attribute own =
+        stateOf(cast<BlockArgument>(move.value())).attributes.get(layerAttr);
+    if (own != layer)
+      window.addVisit(std::exchange(visit, 0));
+    layer = own;
+    visit += byteSize(move.value().getType());
+  }
+  window.addVisit(visit);
   double now = 0, up = 0, down = 0;
-  double visit = 0, visitBefore = 0; // begin of the latest two
-  Attribute layer;                   // of the latest
   for (Operation &op : block) {
     if (MovedValue *move = moveOf.lookup(&op)) {
+      int64_t bytes = byteSize(move->value().getType());
       double earliest = move->downDone;
-      bool isNewVisit = false;
-      if (auto argument = dyn_cast<BlockArgument>(move->value())) {
-        Attribute own = stateOf(argument).attributes.get(layerAttr);
-        isNewVisit = own != layer;
-        layer = own;
-        earliest = isNewVisit ? visit : visitBefore;
+      if (move->isState()) {
+        earliest = window.whenFits(bytes, ends);
+        window.add(lastReaderOf(*move), bytes);
       }
-      up = std::max(up, earliest) +
-           secondsUp(link, byteSize(move->value().getType()));
+      up = std::max(up, earliest) + secondsUp(link, bytes);
       now = std::max(now, up);
-      if (isNewVisit)
-        visitBefore = std::exchange(visit, now);
     }
     begins.push_back(now);
     waits.push_back(moveOf.contains(&op));
@@ -87,6 +126,14 @@ void FunctionPlanner::timeOps() {
             std::max(now, down) +
             secondsDown(link, byteSize(moves[index].value().getType()));
   }
+}
+
+/// The position of the last kernel that reads what a reload brings.
+int64_t FunctionPlanner::lastReaderOf(const MovedValue &move) const {
+  int64_t last = position.lookup(move.reload);
+  for (OpOperand *use : readingsOf(FusedOp(move.reload).getResult(0)).kernels)
+    last = std::max(last, position.lookup(use->getOwner()));
+  return last;
 }
 
 /// Where copies down end.
