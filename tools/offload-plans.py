@@ -30,6 +30,7 @@ class Table:
     """Plans for one sort of GPU. `rooms`: what the arena may take: its memory but for context and libraries, 2 GiB."""
 
     target: tuple[str, ...]
+    rows: int  # of a micro-batch
     sequence: int
     common: tuple[str, ...]
     rooms: dict[str, str]
@@ -44,14 +45,14 @@ WEIGHTS = {"recomputed": SR, "`state`": (*SR, "--offload=state"), "`weights`": (
            "`auto`": (*SR, "--offload=auto"), "`weights`, fp8": (*FP8, "--offload=weights"),
            "`auto`, fp8": (*FP8, "--offload=auto")}  # fmt: skip
 TABLES = (
-    Table(("--target=cuda", "--arch=sm_90"), 8192, ("--precision=bf16",),
+    Table(("--target=cuda", "--arch=sm_90"), 1, 8192, ("--precision=bf16",),
           {"H200": "137GiB", "H100 of 80 GB": "77GiB"}, WAYS,
           f"""Llama-8B with AdamW in fp32, {MICRO_BATCHES} micro-batches of 1 x 8192 tokens, bf16, a low stream and
 fused attention. The table holds what `honec --dry-run` says for an H200's rates and its link of 45 GB/s each way."""),
-    Table(("--device=RTX 4090",), 4096, ("--gradients=bf16",), {"RTX 4090": "22GiB"}, WEIGHTS,
+    Table(("--device=RTX 4090",), 2, 4096, ("--gradients=bf16",), {"RTX 4090": "22GiB"}, WEIGHTS,
           f"""## On a card of 24 GB
 
-The same model with {MICRO_BATCHES} micro-batches of 1 x 4096 tokens, gradients in bf16, and weights and moments in
+The same model with {MICRO_BATCHES} micro-batches of 2 x 4096 tokens, gradients in bf16, and weights and moments in
 `bf16-sr`, or products in fp8 with moments of 8 bits, for an RTX 4090's rates and a link of 22.5 GB/s each way. With
 `weights` each layer's weights are copied up twice per micro-batch; `auto` has them away, too, and values."""),
 )  # fmt: skip
@@ -85,13 +86,13 @@ def row(table: Table, room: str, way: str, found: dict[str, str] | None, free: f
     if not found:
         return f"| {room} | {way} | no plan | | | | |"
     ms = float(found["ms"])
-    tokens, more = MICRO_BATCHES * table.sequence / ms * 1e3, f"{ms / free - 1:+.1%}" if ms != free else ""
+    tokens, more = MICRO_BATCHES * table.rows * table.sequence / ms * 1e3, f"{ms / free - 1:+.1%}" if ms != free else ""
     return f"| {room} | {way} | {found['arena']} | {found['host']} | {ms:,.0f} | {tokens:,.0f} | {more} |"
 
 
 def write(table: Table, package: pathlib.Path) -> str:
     if not package.exists():
-        case = gpu_cases.Case("llama", LLAMA_8B, 1, table.sequence, "bf16", "rate")
+        case = gpu_cases.Case("llama", LLAMA_8B, table.rows, table.sequence, "bf16", "rate")
         gpu_check.export(case, package)
     first = next(iter(table.ways.values()))
     free = plan(table, package, first)
@@ -110,7 +111,7 @@ def main() -> int:
     parser.add_argument("--packages", type=pathlib.Path, default=ROOT / "build", metavar="FOLDER")
     parser.add_argument("-o", dest="page", type=pathlib.Path)
     arguments = parser.parse_args()
-    parts = [write(table, arguments.packages / f"llama-8b-{table.sequence}.hone") for table in TABLES]
+    parts = [write(table, arguments.packages / f"llama-8b-{table.rows}x{table.sequence}.hone") for table in TABLES]
     if arguments.page:
         arguments.page.write_text(HEAD + "\n".join(parts))
     return 0
