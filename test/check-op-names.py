@@ -41,7 +41,6 @@ REASONS = {
     "lib/Codegen/Common/RowValues.cpp": "the emitter of values in a row kernel",
     "lib/Codegen/Common/ScalarEmitter.cpp": "the emitter of single elements",
     "lib/Codegen/GPU/ActivationKernels.cpp": "tells a GELU from its gradient, the two activations of a product",
-    "lib/Codegen/GPU/QuantizeSources.cpp": "reshapes are there around rotations alone",
     "lib/Codegen/GPU/LowerToDevice.cpp": "chooses the emitter of a launch within its kernel family",
     "lib/Codegen/LowerToKernels.cpp": "chooses the emitter of a launch within its kernel family",
     "lib/Codegen/Program/DescribeRanks.cpp": "a wait is the only op that ends a collective",

@@ -1,9 +1,7 @@
 //===- QuantizeSource.h - Numbers that codes are made of --------*- C++ -*-===//
 //
-// The matrix that a kernel makes codes of, where it is no input: what
-// elementwise ops, rotations of heads, and vectors repeated along rows or
-// columns make of inputs, in parts side by side. Squares of it are computed
-// into memory on the stack.
+// The matrix that a kernel makes codes of, where it is no input: squares of it
+// are computed into memory on the stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +9,7 @@
 #define HONE_LIB_CODEGEN_CPU_QUANTIZESOURCE_H
 
 #include "Codegen/Common/KernelBuilder.h"
+#include "Codegen/Common/SourceValues.h"
 
 namespace hone {
 
@@ -18,10 +17,10 @@ namespace hone {
 /// one, and so do vectors of parts.
 constexpr int64_t codesSide = 128;
 
-class MatrixSource {
+class MatrixSource : SourceValues {
 public:
   MatrixSource(KernelBuilder &b, plan::LaunchOp launch, mlir::Value matrix)
-      : b(b), launch(launch), matrix(matrix) {}
+      : SourceValues(b, kernelLanes), b(b), launch(launch), matrix(matrix) {}
 
   /// Reports, at the launch, an op that is not computed.
   static mlir::LogicalResult check(plan::LaunchOp launch, mlir::Value matrix);
@@ -32,16 +31,11 @@ public:
              mlir::Value col);
 
 private:
-  /// Where a vector of elements is computed, and what is known of them.
-  struct Place {
-    mlir::Value row, col; ///< of the first, in the part that has them
-    llvm::DenseMap<mlir::Value, mlir::Value> known;
-  };
-
   mlir::Value bufferOf(mlir::Value argument);
-  mlir::Value compute(mlir::Value value, Place &at);
-  mlir::Value computeOp(mlir::Operation *op, Place &at);
-  mlir::Value computeRotation(RopeOp op, Place &at);
+  mlir::Value loadInput(mlir::BlockArgument input, Place &at) override;
+  mlir::Value loadColumns(mlir::BlockArgument input, Place &at) override;
+  mlir::Value loadRowScalar(mlir::BlockArgument input, Place &at) override;
+  mlir::Value computeRotation(RopeOp op, Place &at) override;
   mlir::Value turnHalves(RopeOp op, mlir::Value own, mlir::Value inHead,
                          mlir::Value position, Place &at);
   mlir::Value turnPairs(RopeOp op, mlir::Value own, mlir::Value inHead,

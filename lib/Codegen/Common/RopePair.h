@@ -20,6 +20,21 @@ std::pair<mlir::Value, mlir::Value> turnPair(mlir::OpBuilder &builder,
                                              mlir::Value y, mlir::Value c,
                                              mlir::Value s);
 
+/// Lanes of a vector whose neighbours are pairs: those of the first and of the
+/// second of each pair, and for each lane where it lies in all first, followed
+/// by all second.
+struct NeighbourLanes {
+  explicit NeighbourLanes(int64_t pairs) {
+    for (int64_t pair = 0; pair < pairs; ++pair) {
+      even.push_back(2 * pair);
+      odd.push_back(2 * pair + 1);
+      joined.append({pair, pairs + pair});
+    }
+  }
+
+  llvm::SmallVector<int64_t> even, odd, joined;
+};
+
 } // namespace hone
 
 #endif // HONE_LIB_CODEGEN_COMMON_ROPEPAIR_H

@@ -36,9 +36,6 @@ static Value loadAngles(DeviceBuilder &b, const MatrixInput &table,
 /// has; both are turned, so that the arithmetic is that of a rotation's own
 /// kernel.
 Value QuantizeEmitter::computeRotation(RopeOp op, Place &at) {
-  auto inputOf = [&](Value value) -> const MatrixInput & {
-    return inputs[cast<BlockArgument>(value).getArgNumber()];
-  };
   Value matrix = op.getInput().getDefiningOp<ReshapeOp>().getOperand();
   const MatrixInput &cosines = inputOf(op.getCos()),
                     &sines = inputOf(op.getSin());
@@ -65,18 +62,13 @@ Value QuantizeEmitter::computeRotation(RopeOp op, Place &at) {
     turned = choose(x, y);
   } else {
     constexpr int64_t pairs = lanes / 2;
-    SmallVector<int64_t> even, odd, joined;
-    for (int64_t pair = 0; pair < pairs; ++pair) {
-      even.push_back(2 * pair);
-      odd.push_back(2 * pair + 1);
-      joined.append({pair, pairs + pair});
-    }
+    NeighbourLanes neighbours(pairs);
     Value angle = b.create<arith::DivUIOp>(column, b.number(column, 2));
     auto [x, y] =
-        turnPair(b, op, b.create<vector::ShuffleOp>(own, own, even),
-                 b.create<vector::ShuffleOp>(own, own, odd),
+        turnPair(b, op, b.create<vector::ShuffleOp>(own, own, neighbours.even),
+                 b.create<vector::ShuffleOp>(own, own, neighbours.odd),
                  angles(cosines, angle, pairs), angles(sines, angle, pairs));
-    turned = b.create<vector::ShuffleOp>(x, y, joined);
+    turned = b.create<vector::ShuffleOp>(x, y, neighbours.joined);
   }
   return elementwise::cast(b, b.getLoc(), turned, elementOf(op.getResult()));
 }

@@ -91,20 +91,15 @@ void RopeVectors::turn(const RopeBuffer &input, const RopeBuffer &cosines,
     return;
   }
   int64_t pairs = lanes / 2;
-  SmallVector<int64_t> even, odd, joined;
-  for (int64_t pair = 0; pair < pairs; ++pair) {
-    even.push_back(2 * pair);
-    odd.push_back(2 * pair + 1);
-    joined.append({pair, pairs + pair});
-  }
+  NeighbourLanes neighbours(pairs);
   Value both = load(input, at, first, lanes), angle = b.mul(vector, pairs);
-  Value x = b.create<vector::ShuffleOp>(both, both, even);
-  Value y = b.create<vector::ShuffleOp>(both, both, odd);
+  Value x = b.create<vector::ShuffleOp>(both, both, neighbours.even);
+  Value y = b.create<vector::ShuffleOp>(both, both, neighbours.odd);
   auto [turnedX, turnedY] =
       turnPair(b, op, x, y, load(cosines, position, angle, pairs),
                load(sines, position, angle, pairs));
-  store(b.create<vector::ShuffleOp>(turnedX, turnedY, joined), output, at,
-        first);
+  store(b.create<vector::ShuffleOp>(turnedX, turnedY, neighbours.joined),
+        output, at, first);
 }
 
 /// Elements of a vector of at most 16 bytes that all of a row's accesses may

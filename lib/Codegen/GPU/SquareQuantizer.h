@@ -17,6 +17,7 @@
 #define HONE_LIB_CODEGEN_GPU_SQUAREQUANTIZER_H
 
 #include "Builder.h"
+#include "Codegen/Common/SourceValues.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/IR/Fp8.h"
 #include "hone/Plan/Plan.h"
@@ -63,10 +64,10 @@ struct MatrixInput {
   bool isWide;         ///< rows are read in vectors
 };
 
-class QuantizeEmitter {
+class QuantizeEmitter : SourceValues {
 public:
   QuantizeEmitter(DeviceBuilder &b, plan::LaunchOp launch)
-      : b(b), launch(launch) {}
+      : SourceValues(b, lanes), b(b), launch(launch) {}
   mlir::FailureOr<GridKernel> emit(llvm::StringRef name);
 
 private:
@@ -74,14 +75,6 @@ private:
   /// what its elements are multiplied by.
   struct Scale {
     mlir::Value amax, exponent, inverse;
-  };
-
-  /// Where eight elements of a row are computed, and what is known of them.
-  struct Place {
-    mlir::Value row, col; ///< of the first, in the part that has them
-    /// Vectors with an element per column: the same for all rows of the thread.
-    llvm::DenseMap<mlir::Value, mlir::Value> *ofColumns;
-    llvm::DenseMap<mlir::Value, mlir::Value> known;
   };
 
   mlir::LogicalResult readOps();
@@ -94,10 +87,13 @@ private:
   void loadSquare();
   mlir::Value loadRow(const MatrixInput &input, mlir::Value row,
                       mlir::Value col);
-  mlir::Value compute(mlir::Value value, Place &at);
-  mlir::Value computeOp(mlir::Operation *op, Place &at);
-  mlir::Value computeBroadcast(BroadcastOp op, Place &at);
-  mlir::Value computeRotation(RopeOp op, Place &at);
+  mlir::Value loadInput(mlir::BlockArgument input, Place &at) override;
+  mlir::Value loadColumns(mlir::BlockArgument input, Place &at) override;
+  mlir::Value loadRowScalar(mlir::BlockArgument argument, Place &at) override;
+  mlir::Value computeRotation(RopeOp op, Place &at) override;
+  const MatrixInput &inputOf(mlir::Value argument) const {
+    return inputs[mlir::cast<mlir::BlockArgument>(argument).getArgNumber()];
+  }
   mlir::Value zeroOutside(mlir::Value made, mlir::Value row);
   llvm::SmallVector<mlir::Value> rowsOf(mlir::Value value, mlir::Value col);
   llvm::SmallVector<mlir::Value> rowsOfParts(mlir::ValueRange parts,
@@ -152,7 +148,9 @@ private:
   /// Where sums of columns of each row of squares go: [down, cols] of f32.
   llvm::SmallVector<mlir::Value> sums;
   llvm::SmallVector<MatrixInput> inputs; ///< by number; of others: no address
-  mlir::Value source;                    ///< the matrix, in the launch's body
+  /// Vectors with an element per column: the same for all rows of the thread.
+  llvm::DenseMap<mlir::Value, mlir::Value> ofColumns;
+  mlir::Value source;     ///< the matrix, in the launch's body
   mlir::Value amaxResult; ///< address of its largest magnitude; null: not asked
   int64_t rows, cols;     ///< of the matrix
   mlir::Value squareRow, squareCol;     ///< number of the block's square
