@@ -7,9 +7,9 @@
 # - Runtime and interpreter under AddressSanitizer and UndefinedBehaviorSanitizer; threads, loader and collectives under
 #   ThreadSanitizer.
 # - 1,000 random programs with ids outside their table; 1,000 random sharded graphs, and as many random transformers on
-#   random meshes of up to five axes, with stages and their schedules; GPT-2 with 96 layers is divided for
-#   eight in less than 2 s of processor time; all that test/e2e/ranks-*.test trains in one process is compiled and
-#   trained under mpirun, default and exact.
+#   random meshes of up to five axes, with stages and their schedules; 1,000 random programs whose collectives begin
+#   early; GPT-2 with 96 layers is divided for eight in less than 2 s of processor time; all that
+#   test/e2e/ranks-*.test trains in one process is compiled and trained under mpirun, default and exact.
 # - What is compiled from text between any two phases is the whole compilation's code, for every fixture, in low
 #   precision, on a mesh, within a memory budget, for a GPU.
 # - Every model of the catalogue in test/models trains, or is refused, as docs/models.md says; one of each kind also on
@@ -45,6 +45,7 @@ rm -rf build/check/gpt2_124m
 .venv/bin/python test/fuzz/passes.py build/check/passes --graphs 1000
 .venv/bin/python test/fuzz/sharded.py build/check/sharded --graphs 1000
 .venv/bin/python test/fuzz/meshes.py build/check/meshes --graphs 1000
+.venv/bin/python test/fuzz/early.py build/check/early --graphs 1000
 .venv/bin/python test/fuzz/ids.py build/check/ids --count 1000
 .venv/bin/python test/fixtures/make.py --layers 96 -o build/fixtures
 .venv/bin/python test/Sharding/Partition/partition_time.py build/fixtures/gpt2_96l.hone "rep=2,fs=2,tp=2" "fsdp,sp" 2

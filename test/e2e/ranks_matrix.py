@@ -168,7 +168,7 @@ class Matrix:
         if is_first:
             try:
                 result.set_result(self.train_in(folder, case, mesh, schedule, *more))
-            except BaseException as error:
+            except Exception as error:
                 result.set_exception(error)
         return result.result()
 
@@ -232,6 +232,8 @@ def run_schedules(matrix: Matrix, first: Case, schedules: tuple[str, ...]) -> li
                 verdict = "DIFFERENT from the schedule before"
         except subprocess.CalledProcessError as error:
             verdict = f"DIFFERENT: {' '.join(map(str, error.cmd))} failed"
+        except Exception as error:
+            verdict = f"DIFFERENT: {error!r}"
         verdicts.append(f"{case.text()}: {verdict}")
     return verdicts
 
@@ -247,7 +249,7 @@ def main(argv: list[str]) -> int:
         factors = FACTORS | {"numbers": tuple(name for name in NUMBERS if name != "budget")}
         skipped = {frozenset({"others", other}) for other in ("numbers", "micro")}
     cases, failures = all_cases(factors) if how == "all" else cover(factors, skipped), 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         runs = pool.map(lambda case: run_schedules(matrix, case, schedules or (case.schedule,)), cases)
         for verdict in itertools.chain.from_iterable(runs):
             failures += "DIFFERENT" in verdict

@@ -101,6 +101,7 @@ private:
                 llvm::SmallVectorImpl<int64_t> &strides);
   SliceOp partUnder(ConcatOp concat, mlir::Value input, int64_t start);
   mlir::Value valueUnder(ConcatOp concat);
+  mlir::Operation *placeWhereMade(mlir::Value value, const Place &place);
   int64_t offsetInWindow(mlir::BlockArgument argument);
   void placeArguments();
   const StateArgument &stateOf(mlir::BlockArgument argument) const;

@@ -59,7 +59,7 @@ private:
   bool hoistLate();
   double queueUp();
   bool delayReaders();
-  static void moveViews(Value value, Operation *place);
+  SmallVector<Operation *> viewsBefore(Value value, Operation *place);
   void waitLate(const Transfer &transfer);
   bool mayPass(FusedOp group, Operation *reader, Operation *before) const;
   void split(FusedOp group, Operation *wait);
@@ -192,13 +192,23 @@ bool Overlap::hoist(Transfer &transfer) {
   return true;
 }
 
-/// Moves the views of `value` that stand before `place` to it.
-void Overlap::moveViews(Value value, Operation *place) {
-  for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
-    if (user->isBeforeInBlock(place)) {
-      user->moveBefore(place);
-      moveViews(user->getResult(0), place);
+/// The views of `value`, also through others, that stand before `place`, in
+/// their order.
+SmallVector<Operation *> Overlap::viewsBefore(Value value, Operation *place) {
+  llvm::SmallSetVector<Operation *, 8> views;
+  for (SmallVector<Value> viewed = {value}; !viewed.empty();)
+    for (Operation *user : viewed.pop_back_val().getUsers()) {
+      step();
+      if (!user->isBeforeInBlock(place))
+        continue;
+      assert(isStorageView(user) && "expected a place before all readers");
+      if (views.insert(user))
+        viewed.push_back(user->getResult(0));
     }
+  SmallVector<Operation *> sorted = views.takeVector();
+  llvm::sort(sorted,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return sorted;
 }
 
 /// The collective begins where it stands and is waited for before `wait`.
@@ -214,7 +224,8 @@ void Overlap::split(FusedOp group, Operation *wait) {
   builder.create<YieldOp>(
       group.getLoc(),
       ValueRange(builder.create<dist::WaitOp>(group.getLoc(), inside)));
-  moveViews(end.getResult(0), wait);
+  for (Operation *view : viewsBefore(end.getResult(0), wait))
+    view->moveBefore(wait);
 }
 
 /// Waits for a collective when kernels have hidden it and what is before it in
@@ -251,6 +262,7 @@ double Overlap::queueUp() {
   for (Operation &op : block) {
     times[&op] = now;
     now += secondsOf(op);
+    step();
   }
   llvm::sort(transfers, [](const Transfer &a, const Transfer &b) {
     return a.group->isBeforeInBlock(b.group);
@@ -292,26 +304,30 @@ bool Overlap::hoistLate() {
   return moved;
 }
 
-/// A collective that reads what another one has not sent yet comes later, at
-/// the latest before its own first reader: sums along two axes. Whether one was
+/// A collective that reads what others have not sent yet comes later, at the
+/// latest before its own first reader: sums along two axes. Whether one was
 /// moved.
 bool Overlap::delayReaders() {
-  DenseMap<Operation *, Operation *> readers;
+  llvm::MapVector<FusedOp, double> sent; // when all that it reads is there
   for (const Transfer &transfer : transfers)
-    readers[transfer.group] = transfer.reader;
+    if (collectiveIn(transfer.reader)) {
+      double &last = sent[cast<FusedOp>(transfer.reader)];
+      last = std::max(last, transfer.end);
+    }
   bool moved = false;
-  for (const Transfer &transfer : transfers) {
-    auto next = cast_if_present<FusedOp>(transfer.reader);
-    Operation *last = readers.lookup(next);
-    if (!last || times[next] >= transfer.end)
+  for (auto [group, seconds] : sent) {
+    Operation *reader = firstReader(group.getResult(0));
+    if (!reader || times[group] >= seconds)
       continue;
-    Operation *place = next->getNextNode();
-    while (place != last && times[place] < transfer.end && step())
+    Operation *place = group->getNextNode();
+    while (place != reader && times[place] < seconds && step())
       place = place->getNextNode();
-    if (!areKernelsBetween(next, place))
+    if (!areKernelsBetween(group, place))
       continue;
-    next->moveBefore(place);
-    moveViews(next.getResult(0), place);
+    SmallVector<Operation *> views = viewsBefore(group.getResult(0), place);
+    group->moveBefore(place);
+    for (Operation *view : views)
+      view->moveBefore(place);
     moved = true;
   }
   return moved;
@@ -327,7 +343,7 @@ void Overlap::run(bool queues) {
   // Until that gains no hundredth.
   for (double before = 2 * late; queues && late > 0 && late < 0.99 * before;) {
     before = late;
-    while (delayReaders())
+    while (delayReaders() && step())
       late = queueUp();
     if (!hoistLate())
       break;

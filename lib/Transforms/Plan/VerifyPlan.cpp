@@ -1,5 +1,7 @@
 //===- VerifyPlan.cpp - Border check after the memory plan ----------------===//
 
+#include "BufferRuns.h"
+
 #include "hone/Analysis/Fusion/RowSpace.h"
 #include "hone/Sharding/IR/Dist.h"
 #include "hone/Transforms/Passes.h"
@@ -14,71 +16,6 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 using namespace hone::plan;
-
-/// Calls `visit(begin, end)` for the runs of bytes that a buffer at byte
-/// `begin` of the arena consists of.
-static void forEachRun(MemRefType type, int64_t begin,
-                       llvm::function_ref<void(int64_t, int64_t)> visit) {
-  if (type.getNumElements() == 0)
-    return;
-  ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<int64_t> strides = getStridesAndOffset(type).first;
-  int64_t width = elementByteWidth(type.getElementType());
-  // The inner dimensions without gaps are one run.
-  int64_t run = 1;
-  size_t outer = shape.size();
-  while (outer > 0 && (shape[outer - 1] == 1 || strides[outer - 1] == run))
-    run *= shape[--outer];
-  SmallVector<int64_t> index(outer, 0);
-  while (true) {
-    int64_t at = begin;
-    for (size_t dim = 0; dim != outer; ++dim)
-      at += index[dim] * strides[dim] * width;
-    visit(at, at + run * width);
-    size_t dim = outer;
-    while (dim > 0 && ++index[dim - 1] == shape[dim - 1])
-      index[--dim] = 0;
-    if (dim == 0)
-      return;
-  }
-}
-
-/// The runs of bytes that a buffer consists of, in the order of its elements.
-static SmallVector<std::pair<int64_t, int64_t>> runsOf(Value buffer) {
-  SmallVector<std::pair<int64_t, int64_t>> runs;
-  forEachRun(cast<MemRefType>(buffer.getType()), arenaOffset(buffer),
-             [&](int64_t begin, int64_t end) { runs.push_back({begin, end}); });
-  return runs;
-}
-
-/// Whether two buffers have a byte in common. The columns of two parts of a
-/// value lie between each other and have none.
-static bool shareBytes(Value a, Value b) {
-  if (!overlap(a, b))
-    return false;
-  auto sorted = [](Value buffer) {
-    auto runs = runsOf(buffer);
-    llvm::sort(runs);
-    return runs;
-  };
-  auto left = sorted(a), right = sorted(b);
-  for (size_t i = 0, j = 0; i != left.size() && j != right.size();) {
-    if (left[i].first < right[j].second && right[j].first < left[i].second)
-      return true;
-    left[i].second <= right[j].second ? ++i : ++j;
-  }
-  return false;
-}
-
-/// Whether element i of both buffers is at one address, for every i.
-static bool isSamePlace(Value a, Value b) {
-  auto type = cast<MemRefType>(a.getType());
-  auto other = cast<MemRefType>(b.getType());
-  return type.getShape() == other.getShape() &&
-         elementByteWidth(type.getElementType()) ==
-             elementByteWidth(other.getElementType()) &&
-         runsOf(a) == runsOf(b);
-}
 
 namespace {
 /// Runs through the launches of one function and knows of every byte which
@@ -100,6 +37,9 @@ public:
       return copy.emitOpError() << "of token " << int64_t(copy.getToken())
                                 << " is under way where the function ends, "
                                    "expected a wait";
+    for (LaunchOp begun : flying)
+      return begun.emitOpError("has begun and is under way where the function "
+                               "ends, expected a wait");
     return success();
   }
 
@@ -224,22 +164,30 @@ private:
     return success();
   }
 
+  /// A wait finds the result of a collective that has begun in its place.
+  LogicalResult endFlying(LaunchOp wait) {
+    Value read = wait.getInputs().front();
+    if (!isSamePlace(read, wait.getOutputs().front()))
+      return wait.emitOpError()
+             << "waits into other bytes than the collective writes, expected "
+             << arenaOffset(read) << " to "
+             << arenaOffset(read) +
+                    extentBytes(cast<MemRefType>(read.getType()));
+    LaunchOp *begun = llvm::find_if(flying, [&](LaunchOp begun) {
+      return begun.getOutputs().front() == read;
+    });
+    if (begun == flying.end())
+      return wait.emitOpError(
+          "waits for a collective that has not begun, or was waited for");
+    flying.erase(begun);
+    return success();
+  }
+
   /// A collective that has begun owns its buffers until it is waited for.
   LogicalResult checkFlying(LaunchOp launch) {
     Operation *op = &launch.getBodyBlock().front();
-    bool waits = isa<dist::WaitOp>(op);
-    if (waits) {
-      Value read = launch.getInputs().front();
-      if (!isSamePlace(read, launch.getOutputs().front()))
-        return launch.emitOpError()
-               << "waits into other bytes than the collective writes, expected "
-               << arenaOffset(read) << " to "
-               << arenaOffset(read) +
-                      extentBytes(cast<MemRefType>(read.getType()));
-      llvm::erase_if(flying, [&](LaunchOp begun) {
-        return begun.getOutputs().front() == read;
-      });
-    }
+    if (isa<dist::WaitOp>(op) && failed(endFlying(launch)))
+      return failure();
     for (LaunchOp begun : flying)
       for (Value buffer : launch.getOperands()) {
         bool isWritten = !llvm::is_contained(launch.getInputs(), buffer);

@@ -17,6 +17,9 @@
 // PLAN: %[[PART:.*]] = plan.view %[[WHOLE]]
 // PLAN-NEXT: plan.launch collective {{.*}} outs(%[[PART]]
 // PLAN: dist.reduce_scatter
+// PLAN: %[[SAME:.*]] = plan.view %[[WHOLE]] at 0
+// PLAN-NEXT: plan.launch collective ins(%[[PART]] : {{.*}} outs(%[[SAME]] :
+// PLAN: dist.wait
 module attributes {hone.target = "cpu x86-64-v3"} {
   dist.mesh @mesh [<"fs" = 2>, <"cp" = 2>]
   func.func @step(%x: tensor<2048x1024xf32> {hone.kind = "input", hone.fqn = "x"},
