@@ -47,6 +47,7 @@ UPDATES, GATHERED = "lib/Transforms/Plan/UpdateParts.cpp", "lib/Transforms/Fuse/
 FILE_ARENA = "runtime/lib/exec/cpu/FileArena.cpp"
 HOST_ARENA, OFFLOAD_GPU = "runtime/lib/exec/cuda/core/HostArena.cpp", ("e2e/emulated-offload.test",)
 MOVED = "lib/Transforms/Plan/MovedValues.cpp"
+OVERLAP, EARLY = "lib/Transforms/Plan/OverlapCollectives.cpp", ("fuzz/early.test", "Transforms/Plan/overlap-collectives")
 UNFUSED_TESTS = ("Transforms/Fuse/decompose-attention", "fuzz/decompose-attention.test")
 FP8, SCALES = "runtime/lib/base/Fp8.h", "runtime/lib/base/ScaleLayout.h"
 CODES = ("honert-tests", "Interpreter/quantize-torch.test")
@@ -664,6 +665,12 @@ BUGS = [
     Bug("weights-copied-with-their-reader", MOVED, "move->upBegin = std::clamp(at, move->downEnd, deadline);",
         "move->upBegin = move->isState() ? deadline : std::clamp(at, move->downEnd, deadline);", STREAMED),
     Bug("weights-of-all-layers-ahead", MOVED, "earliest = window.whenFits(bytes, ends);", "earliest = 0;", STREAMED),
+    Bug("placement-without-what-begins", "lib/Transforms/Plan/Placements.cpp", "if (group && endsCollective(group)) {", "if (false) {",
+        EARLY),
+    Bug("early-view-before-wait", OVERLAP, "for (Operation *view : viewsBefore(end.getResult(0), wait))\n    view->moveBefore(wait);",
+        "", EARLY),
+    Bug("early-delayed-past-readers", OVERLAP, "while (place != reader && times[place] < seconds && step())",
+        "while (place->getNextNode()->getNextNode() && times[place] < seconds && step())", EARLY),
     Bug("weights-visit-of-two-layers", STREAM, "if (readings[next].layer != readings[first].layer)", "if (readings[next].layer > 1)",
         ("Transforms/Plan/stream-weights",)),
     Bug("weights-view-of-an-older-visit", STREAM, "views[{original, reload}] = made;", "views[{original, reload}] = made;\n  original.replaceAllUsesWith(made);",
