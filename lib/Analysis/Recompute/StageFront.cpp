@@ -112,6 +112,10 @@ void StageFront::thin(int count) {
   const int size = points.size();
   if (size <= count)
     return;
+  if (count <= 0) {
+    points.clear();
+    return;
+  }
   const BitVector stays = extremes();
   const SmallVector<SmallVector<double>> scenarios = prices();
   BitVector kept(size, true);

@@ -5,11 +5,17 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 using namespace hone;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+
+/// Plain options of which withMoves makes others, at most: time to thin grows
+/// with the square of their number. Which of them a chain would miss says
+/// little of those with values away, so as many stay as time allows; kinds of
+/// stages of Llama in fp8 have up to 740.
+constexpr int maxPlain = 1024;
 
 static double beyond(double copies, double visit) {
   return std::max(0.0, copies - visit);
@@ -76,25 +82,41 @@ hone::withMoves(const StageGraph &graph, ArrayRef<StageOption> options,
   return all;
 }
 
+static int64_t bytesAway(const StageGraph &graph, const StageOption &option) {
+  int64_t bytes = 0;
+  for (int value : option.away)
+    bytes += graph.values[value].bytes;
+  return bytes;
+}
+
+static double secondsOf(const StageOption &option) {
+  return option.cost.forward + option.cost.backward;
+}
+
 SmallVector<StageOption> hone::planStageWithMoves(
     const StageGraph &graph, const StageLimits &limits, const HostLink &link,
     llvm::function_ref<bool(int)> mayMove, StageStops *stops) {
-  StageLimits noLimit = limits;
-  noLimit.kept = std::numeric_limits<int>::max();
-  SmallVector<StageOption> front = planStage(graph, noLimit, stops);
+  if (limits.kept < 1)
+    return {};
+  StageLimits wider = limits;
+  wider.kept = std::max(maxPlain, limits.kept);
+  SmallVector<StageOption> front = planStage(graph, wider, stops);
   SmallVector<StageOption> all = withMoves(graph, front, link, mayMove);
   ArrayRef<StageOption> moved = ArrayRef(all).drop_front(front.size());
   SmallVector<StageOption> options = thinOptions(front, limits.kept);
   if (moved.empty())
     return options;
   SmallVector<StageOption> best = thinOptions(moved, limits.kept);
-  auto countAway = [](const StageOption &a, const StageOption &b) {
-    return a.away.size() < b.away.size();
+  auto isLessAway = [&](const StageOption &a, const StageOption &b) {
+    return std::pair(bytesAway(graph, a), -secondsOf(a)) <
+           std::pair(bytesAway(graph, b), -secondsOf(b));
   };
-  const StageOption *most =
-      std::max_element(moved.begin(), moved.end(), countAway);
-  if (countAway(*std::max_element(best.begin(), best.end(), countAway), *most))
-    best.push_back(*most);
+  const StageOption &most =
+      *std::max_element(moved.begin(), moved.end(), isLessAway);
+  if (llvm::all_of(best, [&](const StageOption &option) {
+        return isLessAway(option, most);
+      }))
+    best.push_back(most);
   llvm::append_range(options, best);
   return options;
 }

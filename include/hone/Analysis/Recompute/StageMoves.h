@@ -32,10 +32,11 @@ llvm::SmallVector<StageOption> withMoves(const StageGraph &graph,
                                          const HostLink &link,
                                          llvm::function_ref<bool(int)> mayMove);
 
-/// Options of a stage as planStage plans them, and behind them as many with
-/// saved values away. Those are chosen of all that withMoves makes of options
-/// that no other beats: what is best to save is another set where it goes. One
-/// has all that may go away, and recomputes no more than it must.
+/// At most `kept` options of a stage without moves, and behind them at most one
+/// more with saved values away. withMoves makes the latter of up to 1024, or
+/// `kept`, options of planStage: what is best to save is another set where it
+/// goes. One has the most bytes away that any of these has, and of those the
+/// fewest seconds.
 llvm::SmallVector<StageOption>
 planStageWithMoves(const StageGraph &graph, const StageLimits &limits,
                    const HostLink &link, llvm::function_ref<bool(int)> mayMove,

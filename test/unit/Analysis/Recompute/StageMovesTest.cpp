@@ -126,6 +126,48 @@ TEST(StageMoves, WhatIsBestToSaveIsAnotherSetWhereItGoes) {
   EXPECT_EQ(options.back().away.size(), 3u);
 }
 
+/// Of all that it chooses from, and no less fast.
+TEST(StageMoves, OneHasTheMostBytesAway) {
+  using Away = std::pair<int64_t, double>; // bytes, seconds less than none
+  for (unsigned seed = 0; seed != 60; ++seed) {
+    std::mt19937 random(seed);
+    StageWriter stage = layer(random);
+    double rate = 0.2 * (1 + seed % 8);
+    HostLink link = {rate, rate, 0};
+    auto most = [&](ArrayRef<StageOption> options) {
+      Away most = {0, 0};
+      for (const StageOption &option : options) {
+        int64_t bytes = 0;
+        for (int value : option.away)
+          bytes += stage.graph.values[value].bytes;
+        if (bytes > 0)
+          most = std::max(
+              most, Away(bytes, -option.cost.forward - option.cost.backward));
+      }
+      return most;
+    };
+    StageLimits limits, all;
+    limits.kept = 1 + seed % 3;
+    all.kept = 1 << 20;
+    SmallVector<StageOption> moves =
+        planStageWithMoves(stage.graph, limits, link, anyValue);
+    EXPECT_LE(int(moves.size()), 2 * limits.kept + 1);
+    EXPECT_EQ(most(moves),
+              most(withMoves(stage.graph, planStage(stage.graph, all), link,
+                             anyValue)))
+        << "seed " << seed;
+  }
+}
+
+TEST(StageMoves, NoneAreKept) {
+  std::mt19937 random(1);
+  StageWriter stage = layer(random);
+  StageLimits limits;
+  limits.kept = 0;
+  EXPECT_TRUE(planStage(stage.graph, limits).empty());
+  EXPECT_TRUE(planStageWithMoves(stage.graph, limits, slow, anyValue).empty());
+}
+
 TEST(StageMoves, OnlySomeValuesMayGo) {
   std::mt19937 random(1);
   StageWriter stage = layer(random);
