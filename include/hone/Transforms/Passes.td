@@ -1012,8 +1012,8 @@ def ChunkLoss : Pass<"hone-chunk-loss", "::mlir::func::FuncOp"> {
     - The chunks of the input's gradient and of the losses per row are concatenated.
 
     `chunk` is a number of rows, or `auto`: as many as make the traffic of the accumulation a small share of the head's
-    time on the module's target (include/hone/Analysis/Fusion/LossChunks.h); all, where a gradient narrower than f32
-    makes chunks take more memory, as they add it up in f32.
+    time on the module's target (include/hone/Analysis/Fusion/LossChunks.h). Chunks add up the gradient of the weight in
+    f32. Where that gradient is narrower and chunks would take more memory than all rows at once, `auto` is all rows.
 
     Elementwise ops and reshapes may stand between: a bias, a mask over the classes, casts. The loss is not chunked
     where the logits or their gradient have another reader, the loss is requested per row, its cotangent depends on the

@@ -22,18 +22,17 @@ namespace hone {
 void divideUpdate(FusedOp group, const llvm::DenseSet<mlir::Value> &away,
                   int64_t chunk);
 
-/// Small kernels between two large ones, at most. One does not keep copies from
-/// following each other; with two, no two large ones are in memory together,
-/// and copies of the next wait for those of the one before.
+/// Small kernels between two large ones, at most. The state of three kernels is
+/// in memory at a time. One small kernel between two large ones costs no time.
+/// Two cost some, because copies then wait, but take the least memory: the
+/// state of one large kernel is there at a time.
 constexpr int mostSmallBetween = 2;
 
-/// Orders the kernels of `func` that update `away`: the largest first, with so
-/// many small ones between two large ones, which takes less memory and, of two,
-/// more time. Right behind each comes what reads its results, as kernels that
-/// make codes of a weight.
+/// Orders the kernels of `func` that update `away`: the largest first, with
+/// `smallBetween` small ones between two large ones. Right behind each comes
+/// what reads its results, as kernels that make codes of a weight.
 void orderUpdates(mlir::func::FuncOp func,
-                  const llvm::DenseSet<mlir::Value> &away,
-                  int smallBetween = 0);
+                  const llvm::DenseSet<mlir::Value> &away, int smallBetween);
 
 } // namespace hone
 
