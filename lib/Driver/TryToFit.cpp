@@ -80,7 +80,7 @@ static void addFlag(std::string &flags, llvm::StringRef flag) {
   flags += (flags.empty() || flag.empty() ? "" : " ") + flag.str();
 }
 
-/// At most one of them has a note.
+/// Without a note, which is for the caller to write.
 static Candidate both(const Candidate &one, const Candidate &other) {
   std::string flags = one.flags;
   addFlag(flags, other.flags);
@@ -89,7 +89,7 @@ static Candidate both(const Candidate &one, const Candidate &other) {
             one.set(options);
             other.set(options);
           },
-          one.note + other.note, one.offloads || other.offloads};
+          "", one.offloads || other.offloads};
 }
 
 static Candidate ofLowStream() {
@@ -153,23 +153,35 @@ static Candidate ofLowGradients(const PipelineOptions &given) {
 static std::optional<Candidate> makeLowGradients(const PipelineOptions &given) {
   if (given.gradients == "bf16" || given.exact)
     return std::nullopt;
-  return isWide(given) ? both(ofPrecision(given, "bf16"), ofLowGradients(given))
-                       : ofLowGradients(given);
+  Candidate low = ofLowGradients(given);
+  if (!isWide(given))
+    return low;
+  Candidate products = both(ofPrecision(given, "bf16"), low);
+  products.note = low.note;
+  return products;
+}
+
+/// "rounds weights, moments and gradients to bf16", of those that are wide.
+static std::string noteOfLowState(bool hasMoments, bool hasGradients) {
+  std::string note = "rounds weights";
+  if (hasMoments)
+    note += hasGradients ? ", moments" : " and moments";
+  if (hasGradients)
+    note += " and gradients";
+  return note + " to bf16";
 }
 
 /// Weights and moments in bf16, too. None where another policy has been chosen
 /// for what it keeps.
-static std::optional<Candidate> makeLowState(const PipelineOptions &given) {
+static std::optional<Candidate> makeLowState(const PipelineOptions &given,
+                                             bool hasWideMoments) {
   const PrecisionPolicy *policy = findPrecisionPolicy(given.precision);
   bool hasMasters = policy && !policy->hasLowState && !policy->codes &&
                     policy->low != PrecisionPolicy::Low::F16;
   if (!hasMasters || given.exact)
     return std::nullopt;
-  Candidate gradients = ofLowGradients(given);
-  Candidate state = both(ofPrecision(given, "bf16-sr"), gradients);
-  state.note = gradients.note.empty()
-                   ? "rounds weights and moments to bf16"
-                   : "rounds weights, moments and gradients to bf16";
+  Candidate state = both(ofPrecision(given, "bf16-sr"), ofLowGradients(given));
+  state.note = noteOfLowState(hasWideMoments, given.gradients != "bf16");
   return state;
 }
 
@@ -201,6 +213,25 @@ withCandidate(Options options, const Candidate &candidate, int64_t room) {
   return options;
 }
 
+/// Those of the options given that have other values in `flags`: typed beside
+/// them they would be refused.
+static std::string findReplaced(llvm::ArrayRef<std::string> given,
+                                llvm::StringRef flags) {
+  llvm::StringMap<llvm::StringRef> values;
+  for (llvm::StringRef flag : llvm::split(flags, ' '))
+    values.insert(flag.split('='));
+  std::string replaced;
+  for (llvm::StringRef option : given) {
+    auto [name, value] = option.split('=');
+    auto other = values.find(name);
+    if (other != values.end() && other->second != value) {
+      addFlag(replaced, option);
+      values.erase(other); // given more than once, as equal values may be
+    }
+  }
+  return replaced;
+}
+
 static std::optional<TriedPlan> tryCandidate(const Options &given,
                                              llvm::StringRef tool,
                                              const Candidate &candidate,
@@ -210,15 +241,17 @@ static std::optional<TriedPlan> tryCandidate(const Options &given,
       options ? Compilation(*options, tool).tryPlan() : std::nullopt;
   if (!tried)
     return std::nullopt;
-  // Where all of it fits, a second arena is no part of the plan.
-  bool offloads = candidate.offloads && (!tried->fits || tried->secondArena);
-  tried->isBare = candidate.flags.empty() && !offloads;
+  // Where all of it fits, what would be away is no part of the plan.
+  bool offloads = candidate.offloads && (!tried->fits || tried->needsBudget ||
+                                         tried->secondArena > 0);
+  tried->isBare = candidate.flags.empty() && !candidate.offloads;
   tried->flags = candidate.flags;
   tried->note = candidate.note;
   if (offloads)
     addFlag(tried->flags, "--offload=auto");
   if (tried->isBare || tried->needsBudget || tried->secondArena > 0)
     addFlag(tried->flags, "--memory-budget=" + formatBytesToType(room));
+  tried->replaced = findReplaced(given.given, tried->flags);
   return tried;
 }
 
@@ -240,6 +273,12 @@ public:
         return;
   }
   void tryOffload();
+  /// Whether recomputation is enough for what was given.
+  bool fitsBare() const {
+    return llvm::any_of(plans, [](const TriedPlan &plan) {
+      return plan.isBare && plan.fits && plan.secondArena == 0;
+    });
+  }
   bool anyFits() const {
     return llvm::any_of(plans, [](const TriedPlan &plan) { return plan.fits; });
   }
@@ -283,7 +322,7 @@ std::vector<Candidate> Trials::makeRounded(int64_t least) const {
   if (auto low = makeLowGradients(given.pipeline))
     if (least - narrowed / 2 <= room)
       candidates.push_back(*low);
-  if (auto low = makeLowState(given.pipeline))
+  if (auto low = makeLowState(given.pipeline, summary.memory.hasWideMoments))
     if (least - least / 2 <= room)
       candidates.push_back(*low);
   return candidates;
@@ -298,8 +337,8 @@ void Trials::tryOffload() {
     const TriedPlan *tried =
         attempt({"", [](PipelineOptions &) {}, "", /*offloads=*/true});
     least = tried ? tried->bytes : room;
-    if (tried && tried->isBare)
-      plans.pop_back(); // which was tried before
+    if (tried && tried->fits && tried->secondArena == 0 && fitsBare())
+      plans.pop_back(); // recomputation alone, which was tried before
   }
   if (!anyFits())
     tryUntilFits(makeRounded(least));

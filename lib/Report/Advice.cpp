@@ -31,7 +31,7 @@ static std::string formatTime(double seconds) {
 }
 
 /// "21.98 GiB, 53.39 GiB in the second arena, 31.38 s per step; rounds
-/// gradients to bf16", or why not.
+/// gradients to bf16; in place of --offload=state", or why not.
 static std::string describeTried(const TriedPlan &plan) {
   if (!plan.fits)
     return formatv("does not fit, takes {0} at least", formatBytes(plan.bytes));
@@ -39,7 +39,9 @@ static std::string describeTried(const TriedPlan &plan) {
   if (plan.secondArena > 0)
     text += ", " + formatBytes(plan.secondArena) + " in the second arena";
   text += ", " + formatTime(plan.seconds) + " per step";
-  return plan.note.empty() ? text : text + "; " + plan.note;
+  if (!plan.note.empty())
+    text += "; " + plan.note;
+  return plan.replaced.empty() ? text : text + "; in place of " + plan.replaced;
 }
 
 /// With a part of the rows of a package, in as many more micro-batches. Nothing

@@ -319,6 +319,20 @@ static std::vector<std::pair<double, double>> readCurve(mlir::ArrayAttr flat) {
   return curve;
 }
 
+/// Whether the optimizer's state of most elements, as moments, is f32.
+static bool hasWideMoments(plan::ProgramOp program) {
+  int64_t most = 1; // counts of steps have one
+  bool isWide = false;
+  for (auto argument : program.getBody().getOps<plan::ArgumentOp>()) {
+    auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
+    if (argument.getKind() != kind::opt || type.getNumElements() <= most)
+      continue;
+    most = type.getNumElements();
+    isWide = type.getElementType().isF32();
+  }
+  return isWide;
+}
+
 static MemorySummary readMemory(plan::ProgramOp program,
                                 const MemoryTimeline &timeline) {
   auto module = program->getParentOfType<mlir::ModuleOp>();
@@ -329,6 +343,7 @@ static MemorySummary readMemory(plan::ProgramOp program,
     if (!argument.getHost())
       memory.state[argument.getKind().str()] +=
           llvm::alignTo(argument.getEnd(), 64) - argument.getOffset();
+  memory.hasWideMoments = hasWideMoments(program);
   memory.arena = timeline.arenaBytes();
   memory.peak = timeline.peakBytes();
   memory.gaps = timeline.gapBytes();

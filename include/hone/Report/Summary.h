@@ -72,6 +72,8 @@ struct MemorySummary {
   std::vector<hone::LiveTensors> tensors; ///< alive there, most bytes first
   /// What the arena always holds, by the kind of argument.
   std::map<std::string, int64_t> state;
+  /// Whether the largest state of the optimizer, in either arena, is f32.
+  bool hasWideMoments = false;
   /// What checkpoints allow: bytes of the arena and estimated seconds per step.
   std::vector<std::pair<double, double>> curve;
   std::optional<int64_t> budget;
@@ -83,12 +85,13 @@ struct MemorySummary {
 
 /// The same program planned with other options, because this one does not fit.
 struct TriedPlan {
-  std::string flags;       ///< as they are typed, besides those that were given
-  bool fits = false;       ///< the arena is within the room
-  int64_t bytes = 0;       ///< of the arena, or the least that one could have
-  int64_t secondArena = 0; ///< bytes, where it fits
-  double seconds = 0;      ///< of a step, where it fits
-  bool isBare = false;     ///< only a budget: recomputation alone
+  std::string flags;        ///< as they are typed
+  std::string replaced;     ///< those of the given ones that they replace
+  bool fits = false;        ///< the arena is within the room
+  int64_t bytes = 0;        ///< of the arena, or the least that one could have
+  int64_t secondArena = 0;  ///< bytes, where it fits
+  double seconds = 0;       ///< of a step, where it fits
+  bool isBare = false;      ///< only a budget, of what was given
   bool needsBudget = false; ///< it recomputes
   std::string note;         ///< what its flags change besides, or ""
 };
