@@ -112,14 +112,14 @@ BUDGETS = {
         honec("--memory-budget=100"),
         1,
         "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5696 bytes (5.57KiB); "
-        "offload=auto may need less",
+        "--offload=auto may need less",
         Workshop.package,
     ),
     "budget-of-a-policy": Case(
         honec("--memory-budget=100B", "--checkpoint=none"),
         1,
         "p.hone/graph.mlir:1:1: memory budget of 100 B (100 bytes) is too small: the smallest that works is 5696 bytes (5.57KiB); "
-        "offload=auto may need less",
+        "--offload=auto may need less",
         Workshop.package,
     ),
 }

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-QUOTED = re.compile(r"the smallest that works is (\d+) bytes \(([^ )]+)\)(?:; offload=auto may need less)?\n$")
+QUOTED = re.compile(r"the smallest that works is (\d+) bytes \(([^ )]+)\)(?:; --offload=auto may need less)?\n$")
 
 
 def compile_with(words: list[str], budget: str) -> subprocess.CompletedProcess:

@@ -147,7 +147,7 @@ LogicalResult PlanCheckpoints::tooSmall(const Program &program, int64_t least) {
                        return one.second.isOnHost();
                      });
   if (!isOffloaded)
-    error << "; offload=auto may need less";
+    error << "; --offload=auto may need less";
   return error;
 }
 
