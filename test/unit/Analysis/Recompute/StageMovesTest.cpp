@@ -159,6 +159,24 @@ TEST(StageMoves, OneHasTheMostBytesAway) {
   }
 }
 
+/// Two small values of which a large one is made again are more, but less.
+TEST(StageMoves, BytesAwayCountAndNotValues) {
+  StageWriter stage;
+  stage.value("x", 1, Kind::Input);
+  stage.value("dy", 1, Kind::GradientIn);
+  stage.forward("a", 2, 30, {"x"});
+  stage.forward("b", 2, 30, {"a"});
+  stage.forward("c", 100, 1, {"a", "b"});
+  stage.forward("y", 1, 4, {"c"}, Kind::Output);
+  stage.backward("dx", 1, 20, {"dy", "c"}, Kind::GradientOut);
+  StageLimits limits;
+  limits.kept = 1;
+  SmallVector<int, 4> large = {stage["c"]};
+  EXPECT_TRUE(llvm::any_of(
+      planStageWithMoves(stage.graph, limits, slow, anyValue),
+      [&](const StageOption &option) { return option.away == large; }));
+}
+
 TEST(StageMoves, NoneAreKept) {
   std::mt19937 random(1);
   StageWriter stage = layer(random);
