@@ -20,6 +20,7 @@ import json
 import math
 import os
 import random
+import socket
 import struct
 import subprocess
 import sys
@@ -48,9 +49,22 @@ def ranks_of(mesh: str) -> int:
     return math.prod(int(size.split("@")[0]) for size in sizes)
 
 
+def free_port() -> int:
+    """Which is free, as the next one is, where ranks meet; none that the system gives to others meanwhile."""
+    for port in random.sample(range(20000, 30000), 100):
+        try:
+            for used in (port, port + 1):
+                socket.create_server(("localhost", used)).close()
+            return port
+        except OSError:
+            continue
+    raise OSError("no two ports in a row are free")
+
+
 def launcher(how: str, ranks: int) -> list[str]:
     if how == "torchrun":  # which would take the program's flags for its own without "--"
-        return ["torchrun", "--no-python", "--standalone", f"--nproc-per-node={ranks}", "--"]
+        place = ["--nnodes=1", "--master-addr=localhost", f"--master-port={free_port()}"]
+        return ["torchrun", "--no-python", *place, f"--nproc-per-node={ranks}", "--"]
     return ["mpirun", "-np", str(ranks)]
 
 
