@@ -51,7 +51,9 @@ class Numbers:
 
 NUMBERS = {
     "fp32": Numbers(),
-    "dropout": Numbers(),
+    # Losses agree within 2e-7. One gradient norm of four stages with divided sums is off by 1.06e-6, the step after
+    # updates of gradients that are rounding alone.
+    "dropout": Numbers(numbers=2e-6),
     "budget": Numbers(),
     # Gradients of key biases are rounding alone, so that updates may have opposite directions.
     "bf16": Numbers(("--precision=bf16",), 1e-3, 2.1),
