@@ -1,6 +1,7 @@
-//===- BufferRuns.h - The bytes of buffers --------------------*- C++ -*-===//
+//===- BufferRuns.h - The bytes of buffers ----------------------*- C++ -*-===//
 
-#pragma once
+#ifndef HONE_LIB_TRANSFORMS_PLAN_BUFFERRUNS_H
+#define HONE_LIB_TRANSFORMS_PLAN_BUFFERRUNS_H
 
 #include "hone/Plan/Plan.h"
 
@@ -17,3 +18,5 @@ bool shareBytes(mlir::Value a, mlir::Value b);
 /// Whether element i of both buffers is at one address, for every i.
 bool isSamePlace(mlir::Value a, mlir::Value b);
 } // namespace hone::plan
+
+#endif // HONE_LIB_TRANSFORMS_PLAN_BUFFERRUNS_H
