@@ -45,6 +45,23 @@ class Case:
         return math.prod(self.mesh.values())
 
     @property
+    def micro_batches(self) -> int:
+        """Batches of a step."""
+        counts = [option.removeprefix("--micro-batches=") for option in self.options]
+        return next((int(count) for count in counts if count.isdigit()), 1)
+
+    @property
+    def step_tokens(self) -> int:
+        """Tokens that a step trains on."""
+        return self.micro_batches * self.batch * self.sequence
+
+    @property
+    def batch_text(self) -> str:
+        """Rows and positions: "2 x 4096", of 8 micro-batches "8 x 2 x 4096"."""
+        counts = [self.micro_batches] if self.micro_batches > 1 else []
+        return " x ".join(map(str, [*counts, self.batch, self.sequence]))
+
+    @property
     def has_stages(self) -> bool:
         return "pp" in self.mesh
 
@@ -60,9 +77,14 @@ class Case:
         return "--deterministic-attention" in self.options
 
     @property
+    def has_room(self) -> bool:
+        """Whether all stays on the GPU, as peers have it."""
+        return not any(option.startswith("--memory-budget=") for option in self.options)
+
+    @property
     def has_peers(self) -> bool:
         """PyTorch and JAX have no fp8 training of their own, and a host with a GPU need not have transformers."""
-        return not self.precision.startswith(("fp8", "mxfp8")) and self.model != "mixture"
+        return self.has_room and not self.precision.startswith(("fp8", "mxfp8")) and self.model != "mixture"
 
     @property
     def tolerance(self) -> float:
@@ -105,6 +127,9 @@ _TINY = _FULL | {"vocab": 257, "context": 64, "layers": 2, "heads": 4, "width": 
 _LLAMA_1B = {"vocab": 128256, "context": 2048, "layers": 16, "heads": 32, "key_heads": 8, "width": 2048,
              "hidden": 8192, "theta": 5e5}
 _LLAMA_8B = _LLAMA_1B | {"context": 4096, "layers": 12, "width": 4096, "hidden": 14336}
+# All of it, within what a card of 24 GB has for a program: docs/benchmarks/offload-plans.md.
+_WHOLE_8B = _LLAMA_8B | {"context": 8192, "layers": 32}
+_WITHIN_22GIB = ("--micro-batches=8", "--gradients=bf16", "--offload=auto", "--memory-budget=22GiB")
 _LLAMA_TINY = {"vocab": 257, "layers": 2, "heads": 4, "key_heads": 2, "width": 64, "hidden": 160}
 
 _MIXTURE_TINY = _LLAMA_TINY | {"hidden": 96, "experts": 4, "chosen": 2}
@@ -139,6 +164,10 @@ CASES = {
     "gpt2-tiny-away": Case("gpt2", _TINY, 2, 64, "bf16", "check",
                            options=("--offload=activations", "--offload-least=1", "--checkpoint=away",
                                     "--memory-budget=1GiB")),
+    # Weights that are copied up layer by layer, and gradients in bf16.
+    "llama-tiny-weights": Case("llama", _LLAMA_TINY, 2, 64, "bf16", "check",
+                               options=("--micro-batches=2", "--offload=weights", "--offload-least=1",
+                                        "--gradients=bf16")),
     # Rows that no vector of 16 bytes divides, parts of buffers that begin anywhere.
     "llama-odd-fp32": Case("llama", {"vocab": 61, "layers": 2, "heads": 3, "key_heads": 1, "width": 18, "hidden": 31},
                            2, 16, "fp32", "check"),
@@ -184,6 +213,8 @@ CASES = {
     "llama-8b-layers-fp8-block": Case("llama", _LLAMA_8B, 2, 4096, "fp8-block", "rate", 8),
     # 18 GB of state cross the link twice per step: as long as the dry run says?
     "llama-1b-offload": Case("llama", _LLAMA_1B, 8, 2048, "bf16", "rate", 10, ("--offload=state",)),
+    "llama-8b-22gib": Case("llama", _WHOLE_8B, 2, 4096, "bf16-sr", "rate", 3, _WITHIN_22GIB),
+    "llama-8b-22gib-fp8": Case("llama", _WHOLE_8B, 2, 4096, "fp8", "rate", 3, (*_WITHIN_22GIB, "--moments=8bit")),
     "gpt2-350m": _gpt2(24, 16, 1024, 32, 12),
     "gpt2-774m": _gpt2(36, 20, 1280, 16, 10),
 }

@@ -80,7 +80,7 @@ def write_tokens(path: pathlib.Path, case: gpu_cases.Case) -> None:
         path.write_bytes(array.array("H", (256 - byte for byte in prose[: 1 << 19])).tobytes())  # no file of text
         return
     draw = random.Random(1)
-    count = min(1 << 19, max(20_000, case.batch * case.sequence * case.steps + 1))
+    count = min(1 << 19, max(20_000, case.step_tokens * case.steps + 1))
     below = min(case.vocab, 1 << 16)
     path.write_bytes(array.array("H", [draw.randrange(below) for _ in range(count)]).tobytes())
 

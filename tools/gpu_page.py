@@ -115,7 +115,7 @@ def rate_rows(cases: dict[str, dict]) -> list[list[str]]:
     for name, case in cases.items():
         if case["kind"] != "rate":
             continue
-        row = [name, f"{case['batch']} x {case['sequence']}", case["precision"]]
+        row = [name, gpu_cases.CASES[name].batch_text, case["precision"]]
         ours = case.get("rate")
         if not gpu_run.is_done(ours):
             rows.append(row + [why_not(ours)] + [""] * 5)
@@ -237,7 +237,7 @@ def not_run(reports: dict[str, dict]) -> str:
         shows = "rate, memory, kernels" + (", beside the peers" if case.has_peers else "")
         if case.kind == "check":
             shows = "losses against the CPU target"
-        lines.append([name, f"{case.batch} x {case.sequence}", case.precision, shows])
+        lines.append([name, case.batch_text, case.precision, shows])
     head = ["case", "batch", "precision", "what it is to show"]
     return "\n## What has no result on hardware\n\n" + table(head, lines)
 

@@ -23,7 +23,7 @@ import gpu_process
 from gpu_process import Failure
 
 # Seconds that a task may take, and that must be left for it to begin.
-BOUNDS = {"smoke": (60, 5), "launches": (60, 5), "losses": (60, 5), "rate": (90, 15), "kernels": (60, 15),
+BOUNDS = {"smoke": (60, 5), "launches": (60, 5), "losses": (60, 5), "rate": (180, 15), "kernels": (60, 15),
           "torch losses": (90, 20),
           "torch reduce-overhead": (180, 45), "torchao tensorwise": (180, 45), "torchao rowwise": (180, 45),
           "jax": (150, 45), "llm.c": (120, 30), "torch eager": (120, 30),
@@ -99,7 +99,7 @@ def measure_rate(place: pathlib.Path, facts: dict, seconds: float) -> dict:
     ms = statistics.median(line["ms"] for line in steady)
     shares = [line["mfu"] for line in steady if line.get("mfu")]
     info = gpu_process.execute([place / "train", "--info"], 20)
-    found = {"ms": ms, "tokens_per_second": 1e3 * facts["batch"] * facts["sequence"] / ms,
+    found = {"ms": ms, "tokens_per_second": 1e3 * case.step_tokens / ms,
              "mfu": statistics.median(shares) if shares else None,
              "peak_bytes": bytes_in(info, "arena (peak)") + bytes_in(info, "library workspace"),
              "host_bytes": bytes_in(info, "second arena (pinned)"), "losses": losses}
@@ -177,7 +177,7 @@ def knows(peer: str, facts: dict) -> bool:
     """Whether a peer is compared with a case."""
     case = gpu_cases.from_facts(facts)
     if peer.startswith("torchao "):
-        return case.precision.startswith("fp8")
+        return case.has_room and case.precision.startswith("fp8")
     return not case.is_deterministic and case.has_peers and (peer != "llm.c" or llmc_knows(facts))
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW MADE.
+"""Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW MADE [MODEL].
 
 A case is a model, stages, other axes with a recipe, numbers (a precision, dropout, a memory budget or state in the second
-arena), micro-batches and a schedule. MADE holds the packages gpt2_heads and llama_heads of test/fixtures/cached.py, whose
+arena), micro-batches and a schedule. With MODEL, cases of other models are left out. MADE holds the packages gpt2_heads and llama_heads of test/fixtures/cached.py, whose
 products are large enough for codes of fp8. HOW says what is covered, by as few cases as a greedy choice finds:
 
 - `pairs`: all pairs of these, but budgets and schedules with several chunks per stage, and the pairs of axes with
@@ -251,6 +251,7 @@ def main(argv: list[str]) -> int:
         factors = FACTORS | {"numbers": tuple(name for name in NUMBERS if name != "budget")}
         skipped = {frozenset({"others", other}) for other in ("numbers", "micro")}
     cases, failures = all_cases(factors) if how == "all" else cover(factors, skipped), 0
+    cases = [case for case in cases if case.model == (argv[4] if len(argv) > 4 else case.model)]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         runs = pool.map(lambda case: run_schedules(matrix, case, schedules or (case.schedule,)), cases)
         for verdict in itertools.chain.from_iterable(runs):
