@@ -498,6 +498,11 @@ cublasStatus_t fake::cublasLtMatmul(
                      *static_cast<const float *>(beta)};
   if (state().settings.fault == Fault::stride && product.b.cols > 1)
     --product.b.stride;
+  if (state().load(format("algorithm %lld of a product of %lld x %lld",
+                          static_cast<long long>(number),
+                          static_cast<long long>(product.d.rows),
+                          static_cast<long long>(product.d.cols))))
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   (void)enqueue(stream, [=] {
     state().milliseconds += timeOf(product, number);
     state().setSinceProduct = 0;

@@ -471,6 +471,8 @@ cudnnStatus_t fake::cudnnBackendExecute(cudnnHandle_t handle,
   Call call;
   if (std::string wrong = readCall(what, *pack, call); !wrong.empty())
     return mistake(wrong);
+  if (state().load(format("attention by plan %p", plan)))
+    return CUDNN_STATUS_EXECUTION_FAILED;
   CUresult enqueued = enqueue(handle->stream, [=]() mutable {
     for (auto &[id, value] : call.values)
       call.memory[id] = value.data();

@@ -69,6 +69,14 @@ void State::died(const char *kind) {
     live.erase(kind);
 }
 
+CUresult State::load(const std::string &kernel) {
+  bool isNew = loaded.insert(kernel).second;
+  return isNew && messages > 0
+             ? mistake(CUDA_ERROR_LAUNCH_FAILED,
+                       kernel + " is loaded while a message may wait for it")
+             : CUDA_SUCCESS;
+}
+
 CUresult State::mistake(CUresult code, const std::string &what) {
   static std::mutex mutex; // messages are made by threads of their own
   std::lock_guard<std::mutex> lock(mutex);

@@ -159,6 +159,10 @@ struct State {
   CUresult enter(const char *function, bool needsContext = true,
                  bool mayCapture = false);
   CUresult mistake(CUresult code, const std::string &text);
+  /// A kernel is launched or asked about. The driver loads it the first time,
+  /// and may wait for all that runs: a mistake while a message waits for
+  /// another rank, which may wait for this kernel.
+  CUresult load(const std::string &kernel);
   void born(const char *kind) { ++live[kind]; }
   void died(const char *kind);
   /// Whether the bytes lie in one allocation of the device.
@@ -171,8 +175,10 @@ struct State {
   CUresult sticky = CUDA_SUCCESS;
   bool isInitialised = false, isRetained = false, isCurrent = false;
   bool isCapturing = false;
-  double milliseconds = 0;     ///< time of the device
-  int64_t setSinceProduct = 0; ///< bytes that were set after a product ran
+  double milliseconds = 0;      ///< time of the device
+  int64_t setSinceProduct = 0;  ///< bytes that were set after a product ran
+  std::set<std::string> loaded; ///< kernels
+  int messages = 0;             ///< under way, between two ranks
   std::map<const char *, int64_t> deviceMemory, pinnedMemory, registeredMemory;
   std::set<CUevent> events; ///< that are not destroyed
 };

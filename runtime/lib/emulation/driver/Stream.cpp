@@ -491,6 +491,13 @@ CUresult fake::cuModuleGetFunction(CUfunction *function, CUmodule module,
   return CUDA_SUCCESS;
 }
 
+CUresult fake::cuFuncGetAttribute(int *value, CUfunction_attribute,
+                                  CUfunction function) {
+  FAKE_ENTER("cuFuncGetAttribute");
+  *value = 32; // registers
+  return state().load(function->name);
+}
+
 /// Runs a kernel by a function of the host, or by the emulator.
 static CUresult runKernel(const std::string &name, int64_t blocks,
                           int64_t threads, void **parameters) {
@@ -529,6 +536,8 @@ CUresult fake::cuLaunchKernel(CUfunction function, unsigned gridX,
   if (!function || !isOneDimensional || blockX > 1024 || extra)
     return state().mistake(CUDA_ERROR_INVALID_VALUE,
                            "a launch that is no row of blocks");
+  if (CUresult failed = state().load(function->name))
+    return failed;
   return enqueue(stream, [=, name = function->name] {
     return runKernel(name, gridX, blockX, parameters);
   });

@@ -70,6 +70,7 @@ static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
   comm->issued += !isRecorded;
   // What a graph has many runs of waits for the other ranks by itself.
   bool isBeside = operation.kind == Operation::messages && !isRecorded;
+  state().messages += isBeside;
   auto work = [=, ends = std::move(ends),
                passage = std::shared_ptr<Passage>()]() mutable -> CUresult {
     if (comm->isAborted)
@@ -79,7 +80,9 @@ static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
     if (isBeside && !passage)
       passage = std::make_shared<Passage>(pass);
     CUresult result = isBeside ? passage->look() : pass();
-    comm->executed += !isRecorded && result != CUDA_ERROR_NOT_READY;
+    bool isDone = result != CUDA_ERROR_NOT_READY;
+    comm->executed += !isRecorded && isDone;
+    state().messages -= isBeside && isDone;
     return result;
   };
   if (CUresult failed = enqueue(stream, std::move(work), isBeside))

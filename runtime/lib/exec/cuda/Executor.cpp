@@ -126,12 +126,9 @@ Status CudaExecutor::bind(const Launch &launch, int64_t processorsTaken,
 
 /// A message waits on the GPU for another stage, which may wait for what this
 /// one launches next. With fewer queues to the GPU than streams, the message
-/// would hold that up; so would a kernel that is loaded at its first launch,
-/// since loading may wait for all that runs (CUDA C++ Programming Guide, "Lazy
-/// Loading").
+/// would hold that up.
 static void setDriverForStages() {
   (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
-  (void)setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
 }
 
 static Status readMostGraphs(size_t &most) {
@@ -230,9 +227,32 @@ Status CudaExecutor::prepare(int64_t process) {
       HONERT_TRY(bind(function.launches[i], taken[i], bound.launches[i]));
   }
   HONERT_TRY(chooseGraphs());
-  HONERT_TRY(startBranches());
-  matmuls.finish();
-  return device.synchronize("the GPU has failed at start");
+  return startBranches();
+}
+
+Status CudaExecutor::agreeOnAlgorithms() {
+  std::vector<int64_t> stages = {0};
+  if (program.isStage())
+    stages = program.mesh.groupOf(0, program.mesh.stageAxes());
+  HONERT_TRY(matmuls.agree(*world, stages));
+  for (auto &[function, bound] : functions)
+    for (Bound &launch : bound.launches)
+      matmuls.adopt(launch.calls);
+  return Status();
+}
+
+/// A library loads a kernel when it is launched first, and may wait meanwhile
+/// for all that runs (CUDA C++ Programming Guide, "Lazy Loading"): for a
+/// message too, which may wait for what the kernel computes. So all calls run
+/// once, on an arena of zeros, in which nothing is kept yet.
+Status CudaExecutor::loadLibraryKernels() {
+  HONERT_TRY(zero(0, program.arenaBytes));
+  for (auto &[function, bound] : functions)
+    for (const Bound &launch : bound.launches)
+      if (std::holds_alternative<MatmulLaunch>(launch.launch->action) ||
+          std::holds_alternative<AttentionLaunch>(launch.launch->action))
+        HONERT_TRY(enqueue(launch));
+  return Status();
 }
 
 Status CudaExecutor::start() {
@@ -241,6 +261,13 @@ Status CudaExecutor::start() {
   Status prepared = prepare(process);
   // Nobody waits for a rank that has failed alone.
   HONERT_TRY(world ? world->agree(prepared) : prepared);
+  if (world && world->size() > 1)
+    HONERT_TRY(agreeOnAlgorithms());
+  matmuls.finish();
+  Status loaded = program.isStage() ? loadLibraryKernels() : Status();
+  if (loaded.ok())
+    loaded = device.synchronize("the GPU has failed at start");
+  HONERT_TRY(world ? world->agree(loaded) : loaded);
   return collectives.join(deviceArena);
 }
 

@@ -88,6 +88,8 @@ private:
   Status prepare(int64_t process);
   Status chooseGraphs();
   Status startBranches();
+  Status agreeOnAlgorithms();
+  Status loadLibraryKernels();
   Status bind(const Launch &launch, int64_t processorsTaken, Bound &bound);
   Status countLeft(int64_t processorsTaken, const std::string &what,
                    int64_t &left) const;

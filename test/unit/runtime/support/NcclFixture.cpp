@@ -13,7 +13,6 @@ Nccl::Nccl() {
   setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 1);
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
-  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   for (const char *variable :
        {"HONE_CHECK_LAUNCHES", "HONE_NCCL_REGISTRATION", "HONE_COLLECTIVE_SMS",
         "HONE_GRAPHS", "NCCL_ALGO"})

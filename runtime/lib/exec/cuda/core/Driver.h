@@ -19,6 +19,7 @@ using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 using CUdevice_attribute = int;
+using CUfunction_attribute = int;
 using CUjit_option = int;
 using CUstreamCaptureMode = int;
 using CUcontext = struct CudaContext *;

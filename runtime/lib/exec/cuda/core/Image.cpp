@@ -83,12 +83,21 @@ Status KernelImage::loadImage(const DeviceCode &image) {
   return refused(result, image, log);
 }
 
+Status KernelImage::load(const std::string &kernel, CUfunction &function) {
+  const DriverFunctions &driver = owner->functions();
+  std::string what = format("kernel %s", kernel.c_str());
+  HONERT_TRY(owner->check(
+      driver.cuModuleGetFunction(&function, module, kernel.c_str()), what));
+  int registers = 0; // which are known of code that is on the GPU
+  return owner->check(driver.cuFuncGetAttribute(
+                          &registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+                      what);
+}
+
 Status KernelImage::find(const std::string &kernel, CUfunction &function) {
   auto [entry, isNew] = kernels.try_emplace(kernel, nullptr);
   if (isNew)
-    HONERT_TRY(owner->check(owner->functions().cuModuleGetFunction(
-                                &entry->second, module, kernel.c_str()),
-                            format("kernel %s", kernel.c_str())));
+    HONERT_TRY(load(kernel, entry->second));
   function = entry->second;
   return Status();
 }

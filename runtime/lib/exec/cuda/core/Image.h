@@ -27,11 +27,13 @@ public:
   /// time, and keeps the result. Errors: no image for this GPU; the driver
   /// refuses the last.
   Status load(const Device &device, const std::vector<DeviceCode> &images);
-  /// Looks a kernel up, once per name.
+  /// Looks a kernel up and loads it, once per name: a driver may do that at the
+  /// first launch otherwise.
   Status find(const std::string &kernel, CUfunction &function);
 
 private:
   Status loadImage(const DeviceCode &image);
+  Status load(const std::string &kernel, CUfunction &function);
   Status refused(CUresult result, const DeviceCode &image, const char *log);
 
   const Device *owner = nullptr;

@@ -46,18 +46,40 @@ static std::optional<TimedAlgorithm> parse(std::string_view line) {
   TimedAlgorithm timed;
   timed.samples = std::strtoll(samples.c_str(), nullptr, 10);
   timed.seconds = std::strtod(microseconds.c_str(), nullptr) * 1e-6;
-  if (!algorithm || timed.samples <= 0 || !(timed.seconds > 0))
+  if (!algorithm || timed.samples < 0 || !(timed.seconds >= 0))
     return std::nullopt;
   timed.algorithm = *algorithm;
   return timed;
 }
 
-static std::string textOf(const TimedAlgorithm &timed) {
+static std::string columnsOf(const TimedAlgorithm &timed) {
   std::string text;
   for (uint64_t word : timed.algorithm.data)
     text += format("%016" PRIx64, word);
   return text + format("\t%lld\t%.3f", static_cast<long long>(timed.samples),
                        timed.seconds * 1e6);
+}
+
+std::string
+honert::textOf(const std::map<std::string, TimedAlgorithm> &algorithms) {
+  std::string text;
+  for (const auto &[key, timed] : algorithms)
+    text += key + "\t" + columnsOf(timed) + "\n";
+  return text;
+}
+
+std::map<std::string, TimedAlgorithm>
+honert::parseAlgorithms(std::string_view text) {
+  std::map<std::string, TimedAlgorithm> algorithms;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    std::string key(takeColumn(line));
+    if (std::optional<TimedAlgorithm> timed = parse(line))
+      algorithms.try_emplace(std::move(key), *timed);
+    begin = end + 1;
+  }
+  return algorithms;
 }
 
 std::string AlgorithmCache::defaultPath() {
@@ -83,14 +105,9 @@ void AlgorithmCache::read() {
   std::string_view text = file.view();
   if (text.substr(0, firstLine.size() + 1) != firstLine + "\n")
     return;
-  for (size_t begin = firstLine.size() + 1; begin < text.size();) {
-    size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    std::string key(takeColumn(line));
-    if (std::optional<TimedAlgorithm> timed = parse(line))
-      entries.try_emplace(std::move(key), *timed);
-    begin = end + 1;
-  }
+  for (auto &[key, timed] : parseAlgorithms(text.substr(firstLine.size() + 1)))
+    if (timed.samples > 0 && timed.seconds > 0)
+      entries.try_emplace(key, timed);
 }
 
 std::optional<TimedAlgorithm>
@@ -103,8 +120,9 @@ AlgorithmCache::find(const std::string &key) const {
 
 void AlgorithmCache::add(const std::string &key,
                          const TimedAlgorithm &algorithm) {
-  entries[key] = algorithm;
-  hasNews = true;
+  auto [entry, isNew] = entries.try_emplace(key, algorithm);
+  hasNews |= isNew || columnsOf(entry->second) != columnsOf(algorithm);
+  entry->second = algorithm;
 }
 
 void AlgorithmCache::save() {
@@ -115,9 +133,7 @@ void AlgorithmCache::save() {
   if (!makeFolder(folderOf(folder)).ok() || !makeFolder(folder).ok())
     return;
   read(); // what this run has found stays
-  std::string text = firstLine + "\n";
-  for (const auto &[key, timed] : entries)
-    text += key + "\t" + textOf(timed) + "\n";
+  std::string text = firstLine + "\n" + textOf(entries);
   AtomicFile file;
   if (file.create(path).ok() &&
       file.write(text.data(), static_cast<int64_t>(text.size())).ok())

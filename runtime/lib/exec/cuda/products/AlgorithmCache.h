@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace honert {
 
@@ -17,6 +18,11 @@ struct TimedAlgorithm {
   int64_t samples = 0; ///< runs that were timed
   double seconds = 0;  ///< median of these
 };
+
+/// A line for each problem: its key and its algorithm.
+std::string textOf(const std::map<std::string, TimedAlgorithm> &algorithms);
+/// What textOf() wrote; lines that are none are left out.
+std::map<std::string, TimedAlgorithm> parseAlgorithms(std::string_view text);
 
 /// Algorithms by problem, in a file that later runs read:
 /// $XDG_CACHE_HOME/hone/matmul-algorithms (without the variable: ~/.cache).

@@ -313,21 +313,14 @@ void MatmulLaunches::tellOfFallback(const MatmulDescriptors &call) {
   hasToldOfFallback = true;
 }
 
-/// Leaves the fastest of the algorithms in `call`.
-Status
-MatmulLaunches::tune(MatmulDescriptors &call, const std::string &key,
-                     const std::vector<cublasLtMatmulAlgo_t> &algorithms) {
-  TimedAlgorithm fastest;
+Status MatmulLaunches::tune(MatmulDescriptors &call,
+                            const std::vector<cublasLtMatmulAlgo_t> &algorithms,
+                            TimedAlgorithm &fastest) {
   auto run = [&](const cublasLtMatmulAlgo_t &algorithm) {
     call.algorithm = algorithm;
     return enqueue(call);
   };
-  HONERT_TRY(
-      tuner->choose({call.operands, call.bytes, run}, algorithms, fastest));
-  call.algorithm = fastest.algorithm;
-  // However short the run is that measures: what it measured is fair.
-  cache.add(key, fastest);
-  return Status();
+  return tuner->choose({call.operands, call.bytes, run}, algorithms, fastest);
 }
 
 Status MatmulLaunches::startTuner() {
@@ -338,13 +331,18 @@ Status MatmulLaunches::startTuner() {
 }
 
 void MatmulLaunches::finish() {
+  // However short the run is that measures: what it measured is fair.
+  for (const auto &[key, algorithm] : chosen)
+    if (algorithm.samples != 0)
+      cache.add(key, algorithm);
   cache.save();
   tuner.reset();
 }
 
 /// What an earlier run found, if the library still accepts it.
-bool MatmulLaunches::takeCached(MatmulDescriptors &call,
-                                const std::string &key) {
+bool MatmulLaunches::takeCached(const MatmulDescriptors &call,
+                                const std::string &key,
+                                TimedAlgorithm &algorithm) {
   std::optional<TimedAlgorithm> known = cache.find(key);
   cublasLtMatmulHeuristicResult_t result = {};
   if (!known ||
@@ -354,28 +352,63 @@ bool MatmulLaunches::takeCached(MatmulDescriptors &call,
                                       &result) != CUBLAS_STATUS_SUCCESS ||
       result.workspaceSize > static_cast<size_t>(algorithmBytes))
     return false;
-  call.algorithm = known->algorithm;
+  algorithm = *known;
   return true;
 }
 
-Status MatmulLaunches::choose(MatmulDescriptors &call, bool &isKnown) {
-  isKnown = true;
-  std::string key = keyOf(call);
-  if (auto known = chosen.find(key); known != chosen.end()) {
-    call.algorithm = known->second;
+Status MatmulLaunches::find(MatmulDescriptors &call, const std::string &key,
+                            TimedAlgorithm &algorithm, bool &isKnown) {
+  isKnown = takeCached(call, key, algorithm);
+  if (isKnown)
     return Status();
-  }
-  if (!takeCached(call, key)) {
-    HONERT_TRY(startTuner());
-    std::vector<cublasLtMatmulAlgo_t> algorithms;
-    HONERT_TRY(askHeuristic(call, tuner ? tuner->candidates() : 8, algorithms));
-    isKnown = !algorithms.empty();
+  HONERT_TRY(startTuner());
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  HONERT_TRY(askHeuristic(call, tuner ? tuner->candidates() : 8, algorithms));
+  isKnown = !algorithms.empty();
+  if (!isKnown)
+    return Status();
+  algorithm.algorithm = algorithms.front();
+  return tuner && algorithms.size() > 1 ? tune(call, algorithms, algorithm)
+                                        : Status();
+}
+
+Status MatmulLaunches::choose(MatmulDescriptors &call, bool &isKnown) {
+  std::string key = keyOf(call);
+  auto known = chosen.find(key);
+  isKnown = known != chosen.end();
+  if (!isKnown) {
+    TimedAlgorithm algorithm;
+    HONERT_TRY(find(call, key, algorithm, isKnown));
     if (!isKnown)
       return Status();
-    call.algorithm = algorithms.front();
-    if (tuner && algorithms.size() > 1)
-      HONERT_TRY(tune(call, key, algorithms));
+    known = chosen.emplace(key, algorithm).first;
   }
-  chosen.emplace(key, call.algorithm);
+  call.algorithm = known->second.algorithm;
   return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Several ranks
+//===----------------------------------------------------------------------===//
+
+Status MatmulLaunches::agree(ProcessGroup &world,
+                             const std::vector<int64_t> &roots) {
+  std::map<std::string, TimedAlgorithm> agreed;
+  for (int64_t root : roots) {
+    std::string text = root == world.rank() ? textOf(chosen) : "";
+    auto bytes = static_cast<int64_t>(text.size());
+    HONERT_TRY(world.broadcast(&bytes, sizeof bytes, root));
+    text.resize(static_cast<size_t>(bytes));
+    HONERT_TRY(world.broadcast(text.data(), bytes, root));
+    agreed.merge(parseAlgorithms(text));
+  }
+  for (auto &[key, algorithm] : chosen)
+    if (auto found = agreed.find(key); found != agreed.end())
+      algorithm = found->second;
+  return Status();
+}
+
+void MatmulLaunches::adopt(MatmulCalls &calls) const {
+  for (const auto &call : calls.products)
+    call->algorithm = chosen.at(keyOf(*call)).algorithm;
 }

@@ -7,6 +7,7 @@
 #include "exec/cuda/products/AlgorithmCache.h"
 #include "exec/cuda/products/Autotuner.h"
 #include "exec/cuda/products/LibraryProduct.h"
+#include "program/ProcessGroup.h"
 
 #include <memory>
 #include <vector>
@@ -66,6 +67,13 @@ public:
   Status prepare(const std::string &name, const MatmulLaunch &launch,
                  int64_t processors, const DeviceMemory &arena,
                  MatmulCalls &calls);
+  /// Ranks that measure alone choose different algorithms, whose sums round
+  /// differently: what they all compute would part. Those of rank `roots[0]`
+  /// hold for all, then of what it does not multiply those of roots[1], and so
+  /// on. Called by all, after the last prepare().
+  Status agree(ProcessGroup &world, const std::vector<int64_t> &roots);
+  /// Gives prepared products the algorithms of agree().
+  void adopt(MatmulCalls &calls) const;
   /// Runs one product by the first algorithm that the library proposes, and
   /// waits for it; `isKnown`: there is one.
   Status attempt(const LibraryProduct &product, const DeviceMemory &arena,
@@ -79,8 +87,8 @@ public:
   Status enqueueBeside(const MatmulDescriptors &call, CUstream stream) const {
     return enqueue(call, stream, besideWorkspace);
   }
-  /// To be called after the last prepare(): tells the cache file what was
-  /// found, and frees what that took.
+  /// To be called after the last prepare() and agree(): tells the cache file
+  /// what was found, and frees what that took.
   void finish();
 
   std::string versionText() const;
@@ -103,9 +111,14 @@ private:
   Status askHeuristic(const MatmulDescriptors &call, int requested,
                       std::vector<cublasLtMatmulAlgo_t> &algorithms);
   Status startTuner();
-  Status tune(MatmulDescriptors &call, const std::string &key,
-              const std::vector<cublasLtMatmulAlgo_t> &algorithms);
-  bool takeCached(MatmulDescriptors &call, const std::string &key);
+  /// The fastest of some algorithms.
+  Status tune(MatmulDescriptors &call,
+              const std::vector<cublasLtMatmulAlgo_t> &algorithms,
+              TimedAlgorithm &fastest);
+  bool takeCached(const MatmulDescriptors &call, const std::string &key,
+                  TimedAlgorithm &algorithm);
+  Status find(MatmulDescriptors &call, const std::string &key,
+              TimedAlgorithm &algorithm, bool &isKnown);
   std::string keyOf(const MatmulDescriptors &call) const;
 
   const Device &device;
@@ -116,7 +129,7 @@ private:
   DeviceMemory workspace, besideWorkspace;
   AlgorithmCache cache;
   std::unique_ptr<Autotuner> tuner; ///< from the first timing to finish()
-  std::map<std::string, cublasLtMatmulAlgo_t> chosen; ///< in this run
+  std::map<std::string, TimedAlgorithm> chosen; ///< in this run
   bool hasToldOfFallback = false;
 };
 

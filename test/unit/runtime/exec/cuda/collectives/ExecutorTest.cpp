@@ -315,6 +315,33 @@ TEST_F(NcclExecutor, equal_bits_need_no_windows) {
 // Errors
 //===----------------------------------------------------------------------===//
 
+/// Each rank measures for itself. What is computed by all would part if they
+/// rounded sums differently; a cache is read by the next run of either.
+TEST_F(NcclExecutor, ranks_multiply_by_the_first_ones_algorithm) {
+  settings.algorithmTimes = {1, 1, 1};
+  for (bool isMeasured : {true, false}) {
+    std::vector<int> latest(3);
+    onAll(3, [&](ProcessGroup &world) {
+      auto own = static_cast<int>(world.rank());
+      fake::state().settings.timeOf = [&latest,
+                                       own](const fake::ProductRun &run) {
+        latest[size_t(own)] = run.algorithm;
+        return run.algorithm == 3 - own ? 1.0 : 2.0;
+      };
+      RankStep step({3});
+      step.matmul(16);
+      const Program &program = step.finish(/*onDevice=*/true);
+      ThreadPool pool(1);
+      auto executor = makeExecutor(program, pool, deterministic, &world);
+      HONERT_TRY(executor->start());
+      HONERT_TRY(executor->run(program.functions[0]));
+      return executor->wait();
+    });
+    EXPECT_EQ(latest, (std::vector<int>{3, 3, 3}));
+    EXPECT_EQ(calls("cublasLtMatmulAlgoGetHeuristic"), isMeasured ? 3 : 0);
+  }
+}
+
 /// Of a run of one sum on two ranks.
 class NcclErrors : public NcclExecutor {
 protected:
