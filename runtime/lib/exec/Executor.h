@@ -103,6 +103,9 @@ public:
   /// The oldest step that has ended is done, and the view holds the scalars
   /// that came out of it: loss, gradient norm, loss scale.
   virtual Status collect() { return Status(); }
+  /// How long the step that was collected last took by the device's clock; 0:
+  /// it has none, and the host's counts.
+  double deviceSeconds() const { return collectedSeconds; }
   /// Ends a step and collects it, while no other is in flight.
   Status wait() {
     HONERT_TRY(endStep());
@@ -171,6 +174,7 @@ protected:
   std::vector<FunctionTimes> *recording = nullptr;
   bool recordsInsideGraphs = true;
   std::vector<double> stepSeconds;
+  double collectedSeconds = 0;
 };
 
 } // namespace honert

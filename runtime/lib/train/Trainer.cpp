@@ -108,6 +108,8 @@ Status Trainer::finishStep() {
   facts.step = step;
   facts.seconds =
       std::chrono::duration<double>(now - std::max(start, lastEnd)).count();
+  if (double seconds = executor->deviceSeconds(); seconds > 0)
+    facts.seconds = seconds;
   lastEnd = now;
   if (program.argument(Kind::scalar, "lr"))
     facts.learningRate = learningRateAt(options, step);

@@ -217,6 +217,7 @@ Status CudaExecutor::prepare(int64_t process) {
     HONERT_TRY(image.load(device, program.deviceCode));
   HONERT_TRY(matmuls.start(workspace));
   HONERT_TRY(staging.start());
+  HONERT_TRY(clock.start(device));
   HONERT_TRY(host.start(memory.at(program.hostBase()), pool));
   for (const Function &function : program.functions) {
     BoundFunction &bound = functions[&function];
@@ -493,6 +494,7 @@ Status CudaExecutor::runOnDevice(const Function &function) {
 
 Status CudaExecutor::run(const Function &function) {
   NvtxRange range(function.name);
+  HONERT_TRY(clock.run());
   std::string name = "'" + function.name + "'";
   if (running.find(name) == std::string::npos)
     running += (running.empty() ? "" : ", ") + name;
@@ -517,6 +519,7 @@ Status CudaExecutor::endStep() {
   running.clear();
   collectives.endStep();
   replayTimes.endStep();
+  HONERT_TRY(clock.endStep());
   return staging.endStep();
 }
 
@@ -530,6 +533,8 @@ Status CudaExecutor::collect() {
   collectives.collectStep();
   if (status.ok())
     status = replayTimes.collectStep(stepSeconds);
+  if (status.ok())
+    status = clock.collectStep(collectedSeconds);
   if (!status.ok())
     collectives.fail();
   return status;

@@ -131,6 +131,7 @@ private:
   std::string running;           ///< functions of the step, "'step'"
   std::deque<std::string> ended; ///< the same of steps to collect
   ReplayTimes replayTimes;
+  StepClock clock;
   bool checksLaunches;
   bool timesGraphs = true; ///< the driver has not refused events in graphs
   size_t mostGraphs = 0, functionsWithGraphs = 0;

@@ -61,3 +61,29 @@ Status ReplayTimes::collectStep(std::vector<double> &seconds) {
   seconds.push_back(sum);
   return Status();
 }
+
+Status StepClock::start(const Device &onDevice) {
+  device = &onDevice;
+  for (EventPair &step : steps)
+    HONERT_TRY(step.create(onDevice, /*inGraph=*/false));
+  return Status();
+}
+
+Status StepClock::run() {
+  bool isFirst = !std::exchange(hasBegun, true);
+  return isFirst ? steps[ended % 2].begin(device->stream()) : Status();
+}
+
+Status StepClock::endStep() {
+  HONERT_TRY(run()); // where nothing was
+  hasBegun = false;
+  return steps[ended++ % 2].end(device->stream());
+}
+
+Status StepClock::collectStep(double &seconds) {
+  const EventPair &step = steps[collected++ % 2];
+  double begin = 0, end = 0;
+  HONERT_TRY(step.read(step, begin, end));
+  seconds = end - begin;
+  return Status();
+}

@@ -62,6 +62,26 @@ private:
   std::deque<std::vector<EventPair>> ended;
 };
 
+/// How long steps took by the GPU's clock. The host may wait for room for the
+/// inputs of the next step before it collects one: its own clock would tell a
+/// part of the next step's time too.
+class StepClock {
+public:
+  Status start(const Device &device);
+  /// Before something is put on the main stream for a step.
+  Status run();
+  Status endStep();
+  /// Of the oldest step that has ended, which is done.
+  Status collectStep(double &seconds);
+
+private:
+  /// Of the step that is collected and of the one on its way.
+  EventPair steps[2];
+  size_t ended = 0, collected = 0;
+  bool hasBegun = false;
+  const Device *device = nullptr;
+};
+
 } // namespace honert
 
 #endif // HONERT_EXEC_CUDA_TIMEDRUN_H
