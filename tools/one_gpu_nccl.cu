@@ -37,7 +37,7 @@ constexpr size_t slotBytes = 1 << 18;
 constexpr int threads = 512;
 constexpr int mostEnds = 32; // of the messages of a group
 // A kernel that waits longer gives up, and the communicator has failed.
-constexpr uint64_t patienceNs = 4'000'000'000;
+constexpr uint64_t patienceNs = 20'000'000'000;
 
 // Values of nccl.h.
 enum Result {
