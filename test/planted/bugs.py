@@ -37,6 +37,7 @@ KERNELS = ("hone-kernel-tests", *PROGRAMS)
 DEVICE = ("hone-kernel-tests",)
 ATTENTION = ("hone-attention-tests", *PROGRAMS)
 SEARCH, GROUPED = "lib/Codegen/GPU/GroupSearch.cpp", "lib/Codegen/GPU/GroupedKernels.cpp"
+LINE_SORT = "lib/Codegen/GPU/LineSort.cpp"
 OPERAND = "lib/Codegen/GPU/OperandTile.cpp"
 CUDNN, CUDNN_GRAPH = ("honert-cuda-tests",), "runtime/lib/exec/cuda/attention/Graph.cpp"
 BRANCHES = ("honert-cuda-tests", "e2e/emulated-branches.test")
@@ -279,6 +280,19 @@ BUGS = [
         "b.less(at[1], begin / unit.lanes)", DEVICE),
     Bug("device-pad-one-more", "lib/Codegen/GPU/DataMovementKernels.cpp", "(size - 1) * step + 1));", "(size - 1) * step + 2));",
         DEVICE),
+    Bug("device-sort-without-barrier", LINE_SORT, "swapUnordered(low, code.add(low, apart));\n      code.threads.barrier();",
+        "swapUnordered(low, code.add(low, apart));", DEVICE),
+    Bug("device-sort-ties-in-any-order", LINE_SORT,
+        "code.both(code.equal(highKey, lowKey), code.less(highPlace, lowPlace))",
+        "code.both(code.equal(highKey, lowKey), code.less(lowPlace, highPlace))", DEVICE),
+    Bug("device-sort-beyond-the-line", LINE_SORT, "b.emitIf(b.less(place, b.size),", "b.emitIf(b.less(place, b.size + 1),",
+        DEVICE),
+    Bug("device-ranks-of-equal-keys", LINE_SORT, "isEarlier, b.notAfter(other, key), b.before(other, key));",
+        "isEarlier, b.before(other, key), b.before(other, key));", DEVICE),
+    Bug("device-keys-of-two-zeros", "lib/Codegen/GPU/LineCode.cpp", "create<arith::SelectOp>(isZero, zero, element)",
+        "create<arith::SelectOp>(isZero, element, element)", DEVICE),
+    Bug("device-puts-rest-lost", "lib/Codegen/GPU/SelectionKernels.cpp", "return combine(middle, to, step, sum, 1);",
+        "return sum;", DEVICE),
     Bug("device-copy-misaligned", "lib/Codegen/GPU/Copies.cpp", "llvm::all_of(offsets, isAligned);",
         "(llvm::all_of(offsets, isAligned) || true);", DEVICE),
     Bug("device-grouped-tile-of-the-group-before", SEARCH, "Value found = b.ballot(b.less(tile, totals));",

@@ -125,6 +125,53 @@ SmallVector<MemRefType> TokenSort::scratch(MLIRContext *context) const {
           MemRefType::get({slots(), 2}, i32)};
 }
 
+//===----------------------------------------------------------------------===//
+// Lines in order
+//===----------------------------------------------------------------------===//
+
+Value LineSort::compared(Operation *op) {
+  if (auto sort = dyn_cast<ArgsortOp>(op))
+    return sort.getOperand();
+  auto put = dyn_cast<PutAlongOp>(op);
+  return put ? put.getIds() : Value();
+}
+
+Type LineSort::keyType(Value compared) {
+  bool isWide = elementOf(compared).getIntOrFloatBitWidth() > 32;
+  return IntegerType::get(compared.getContext(), isWide ? 64 : 32);
+}
+
+std::optional<LineSort> LineSort::of(Operation *op) {
+  constexpr int64_t largestTile = 1024;
+  Value operand = compared(op);
+  if (!operand)
+    return std::nullopt;
+  auto put = dyn_cast<PutAlongOp>(op);
+  int64_t dim = put ? put.getDim() : cast<ArgsortOp>(op).getDim();
+  ArrayRef<int64_t> shape = shapeOf(operand);
+  int64_t size = shape[dim], made = shapeOf(op->getResult(0))[dim];
+  int64_t total = ShapedType::getNumElements(shape);
+  constexpr int64_t most = std::numeric_limits<int32_t>::max() - largestTile;
+  if (size <= shortLine || std::max(size, made) > most || total == 0)
+    return std::nullopt;
+  int64_t tile =
+      std::min<int64_t>(largestTile, int64_t(llvm::PowerOf2Ceil(size)));
+  return LineSort{total / size, size, tile, keyType(operand), bool(put)};
+}
+
+SmallVector<MemRefType> LineSort::scratch() const {
+  SmallVector<MemRefType> types;
+  auto add = [&](int64_t each) {
+    for (Type element : {key, Type(IntegerType::get(key.getContext(), 32))})
+      types.push_back(MemRefType::get({lines, each}, element));
+  };
+  if (tiles() > 1)
+    add(padded());
+  if (keepsSorted)
+    add(size);
+  return types;
+}
+
 MemRefType hone::codeSums(ReduceOp sum) {
   ArrayRef<int64_t> shape = shapeOf(sum.getOperand());
   int64_t squares = llvm::divideCeil(shape[0], codesRows);
@@ -182,5 +229,9 @@ SmallVector<MemRefType> hone::scratchTypes(FusedOp group,
     if (target.kind == TargetKind::CUDA)
       llvm::append_range(types,
                          TokenSort::of(scatter).scratch(group.getContext()));
+  if (target.kind == TargetKind::CUDA &&
+      group.getFamily() == KernelFamily::line)
+    if (std::optional<LineSort> sort = LineSort::of(&body.front()))
+      llvm::append_range(types, sort->scratch());
   return types;
 }

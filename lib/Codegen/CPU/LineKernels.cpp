@@ -287,8 +287,7 @@ void LineEmitter::update(UpdateSliceOp update) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-FailureOr<Kernel> hone::emitLine(OpBuilder &builder, StringRef name,
-                                 plan::LaunchOp launch) {
+FailureOr<Operation *> hone::lineOpOf(plan::LaunchOp launch) {
   Block &body = launch.getBodyBlock();
   Operation *op = &body.front();
   bool isAlone =
@@ -298,6 +297,15 @@ FailureOr<Kernel> hone::emitLine(OpBuilder &builder, StringRef name,
   if (!isAlone)
     return launch.emitOpError("of family line holds other ops than one along "
                               "lines, of inputs");
+  return op;
+}
+
+FailureOr<Kernel> hone::emitLine(OpBuilder &builder, StringRef name,
+                                 plan::LaunchOp launch) {
+  FailureOr<Operation *> found = lineOpOf(launch);
+  if (failed(found))
+    return failure();
+  Operation *op = *found;
   auto sizeOf = [](Value value, uint64_t dim) { return shapeOf(value)[dim]; };
   return llvm::TypeSwitch<Operation *, FailureOr<Kernel>>(op)
       .Case([&](ArgsortOp sort) -> FailureOr<Kernel> {

@@ -8,6 +8,10 @@
 
 namespace hone {
 
+/// The only op of a launch of family line, whose operands are its inputs; any
+/// other body is an error at it.
+mlir::FailureOr<mlir::Operation *> lineOpOf(plan::LaunchOp launch);
+
 /// Kernel of a launch of one argsort, topk, put_along or update_slice: a work
 /// item is a line along the op's dimension. Scalar code of any strides. A topk
 /// passes over the line once for each element that it returns. An argsort sorts

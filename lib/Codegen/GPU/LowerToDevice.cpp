@@ -14,6 +14,7 @@
 #include "RopeKernels.h"
 #include "RowKernels.h"
 #include "ScatterKernels.h"
+#include "SelectionKernels.h"
 #include "UpdateKernels.h"
 #include "hone/Analysis/Memory/Scratch.h"
 #include "hone/Codegen/Program/AttentionPlans.h"
@@ -45,6 +46,7 @@ private:
   LogicalResult describeNorm(LaunchOp launch);
   LogicalResult describeAdds(LaunchOp launch);
   LogicalResult describeScatter(LaunchOp launch);
+  LogicalResult describeLine(LaunchOp launch);
   LogicalResult describeRow(LaunchOp launch);
   LogicalResult describeCodes(LaunchOp launch);
   LogicalResult describeAmax(LaunchOp launch);
@@ -294,6 +296,19 @@ LogicalResult DeviceLowering::describeScatter(LaunchOp launch) {
                         });
 }
 
+LogicalResult DeviceLowering::describeLine(LaunchOp launch) {
+  auto stages = lineStages(launch);
+  if (failed(stages))
+    return failure();
+  for (LineStage stage : *stages)
+    if (failed(describeKernel(launch, stage.name, /*takesArena=*/false,
+                              [&](OpBuilder &b, StringRef name) {
+                                return stage.emit(b, name, launch);
+                              })))
+      return failure();
+  return success();
+}
+
 LogicalResult DeviceLowering::describeNorm(LaunchOp launch) {
   llvm::SmallSetVector<Type, 2> elements;
   for (Value input : launch.getInputs())
@@ -383,7 +398,7 @@ LogicalResult DeviceLowering::describeLaunch(LaunchOp launch) {
       return describeAdds(launch);
     return describeAlone(launch, emitDeviceUpdates);
   case KernelFamily::line:
-    return describeAlone(launch, emitDeviceLine);
+    return describeLine(launch);
   case KernelFamily::groupedContraction:
     return describeAlone(launch, emitDeviceGrouped);
   case KernelFamily::convolution:

@@ -19,6 +19,7 @@
 #include "Codegen/GPU/RopeKernels.h"
 #include "Codegen/GPU/RowKernels.h"
 #include "Codegen/GPU/ScatterKernels.h"
+#include "Codegen/GPU/SelectionKernels.h"
 #include "Codegen/GPU/UpdateKernels.h"
 #include "DeviceJit.h"
 #include "LaunchCase.h"
@@ -56,6 +57,7 @@ public:
 private:
   void emitAll(Emitter emit);
   void emitScatter(OpBuilder &b, gpu::GPUModuleOp device);
+  void emitLines(OpBuilder &b, gpu::GPUModuleOp device);
   void emitNorm(OpBuilder &b, gpu::GPUModuleOp device, GlobalNormOp norm);
   void emitAdds(OpBuilder &b, gpu::GPUModuleOp device);
   bool emitCodes(OpBuilder &b, gpu::GPUModuleOp device);
@@ -107,6 +109,18 @@ void DeviceRunner::emitScatter(OpBuilder &b, gpu::GPUModuleOp device) {
   auto sums = emitDeviceScatterSums(b, "sums", launch);
   ASSERT_TRUE(succeeded(sums));
   add(*sums, /*takesArena=*/false);
+}
+
+void DeviceRunner::emitLines(OpBuilder &b, gpu::GPUModuleOp device) {
+  plan::LaunchOp launch = launchCase.launch;
+  auto stages = lineStages(launch);
+  ASSERT_TRUE(succeeded(stages));
+  for (LineStage stage : *stages) {
+    b.setInsertionPoint(device.getBody(), --device.getBody()->end());
+    auto kernel = stage.emit(b, "line" + stage.name.str(), launch);
+    ASSERT_TRUE(succeeded(kernel));
+    add(*kernel, /*takesArena=*/false);
+  }
 }
 
 void DeviceRunner::emitAdds(OpBuilder &b, gpu::GPUModuleOp device) {
@@ -172,6 +186,8 @@ void DeviceRunner::emitAll(Emitter emit) {
     return emitAdds(b, device);
   if (emitCodes(b, device))
     return;
+  if (launch.getFamily() == KernelFamily::line)
+    return emitLines(b, device);
   if (launch.getFamily() == KernelFamily::groupedContraction) {
     b.setInsertionPoint(device.getBody(), --device.getBody()->end());
     auto kernel = emitDeviceGrouped(b, "grouped", launch);

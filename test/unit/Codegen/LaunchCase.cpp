@@ -209,6 +209,8 @@ static SmallVector<MemRefType> plannedScratch(func::FuncOp func,
   Block &body = func.getBody().front();
   for (auto scatter : body.getOps<EmbeddingBwdOp>())
     return TokenSort::of(scatter).scratch(func.getContext());
+  if (std::optional<LineSort> sort = LineSort::of(&body.front()))
+    return sort->scratch();
   if (!body.getOps<QuantizeOp>().empty())
     for (auto sum : body.getOps<ReduceOp>())
       types.push_back(codeSums(sum));

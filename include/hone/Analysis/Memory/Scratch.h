@@ -67,6 +67,34 @@ struct TokenSort {
   llvm::SmallVector<mlir::MemRefType> scratch(mlir::MLIRContext *context) const;
 };
 
+/// How a GPU sorts each line of the operand of an argsort, or of the ids of a
+/// put_along: blocks sort tiles of it, then each element counts those before it
+/// in all tiles. Lines that a thread passes over for each element instead, or
+/// whose places are no i32, are not sorted.
+struct LineSort {
+  /// Elements of a line that a thread passes over.
+  static constexpr int64_t shortLine = 64;
+
+  int64_t lines, size;
+  int64_t tile;     ///< elements of one, a power of two
+  mlir::Type key;   ///< i32 or i64, whose order is that of the elements
+  bool keepsSorted; ///< put_along: the next kernel needs keys in order
+
+  static std::optional<LineSort> of(mlir::Operation *op);
+  /// The operand that an argsort or put_along compares elements of; null of
+  /// other ops. And its `key`.
+  static mlir::Value compared(mlir::Operation *op);
+  static mlir::Type keyType(mlir::Value compared);
+  int64_t tiles() const { return llvm::divideCeil(size, tile); }
+  /// Elements of a line's tiles, with those of the last one beyond its end.
+  int64_t padded() const { return tiles() * tile; }
+  /// The scratch buffers:
+  /// - of several tiles: their sorted keys [lines, padded], and the places
+  ///   these have in the line, i32;
+  /// - of a put_along: sorted keys [lines, size], and their places, i32.
+  llvm::SmallVector<mlir::MemRefType> scratch() const;
+};
+
 /// Rows of the squares that a GPU's kernel of codes has, and adds columns of.
 constexpr int64_t codesRows = 128;
 /// Of a sum of columns in such a kernel, the sums of each square.
@@ -82,6 +110,7 @@ mlir::MemRefType codeSums(ReduceOp sum);
 /// - attention backward otherwise: its gradientSumTypes;
 /// - a global norm: all partial sums of squares;
 /// - on a GPU, the gradient of an embedding: its TokenSort;
+/// - on a GPU, an argsort or put_along of long lines: its LineSort;
 /// - on a GPU, codes: per sum of columns, those of each codesRows rows.
 llvm::SmallVector<mlir::MemRefType>
 scratchTypes(FusedOp group, const TargetDescription &target);

@@ -1,0 +1,210 @@
+//===- SelectionKernels.cpp - Orders, and elements placed by index --------===//
+
+#include "SelectionKernels.h"
+
+#include "Codegen/CPU/LineKernels.h"
+#include "Codegen/Common/ElementwiseArith.h"
+#include "DataMovementKernels.h"
+#include "LineCode.h"
+#include "hone/Analysis/Memory/Scratch.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace hone;
+
+static constexpr int64_t itemThreads = 128;
+
+FailureOr<SmallVector<LineStage, 3>> hone::lineStages(plan::LaunchOp launch) {
+  FailureOr<Operation *> op = lineOpOf(launch);
+  if (failed(op))
+    return failure();
+  auto put = dyn_cast<PutAlongOp>(*op);
+  if (!LineSort::compared(*op))
+    return SmallVector<LineStage, 3>{{"", emitDeviceLine}};
+  std::optional<LineSort> sort = LineSort::of(*op);
+  if (!sort)
+    return SmallVector<LineStage, 3>{
+        {"", put ? emitShortPuts : emitShortOrder}};
+  SmallVector<LineStage, 3> stages = {{"tiles", emitLineTiles}};
+  if (sort->tiles() > 1)
+    stages.push_back({"ranks", emitLineRanks});
+  if (put)
+    stages.push_back({"puts", emitSortedPuts});
+  stages.back().name = "";
+  return stages;
+}
+
+/// A kernel with a thread per element of the result, at its place of its line.
+static GridKernel emitElements(LineCode &b, StringRef name,
+                               function_ref<void(Value place)> emit) {
+  int64_t items = b.lines * b.resultSize;
+  gpu::GPUFuncOp func = b.start(name, itemThreads);
+  Value item = b.item(itemThreads);
+  b.emitIf(b.less(item, items), [&] {
+    SmallVector<Value> at = b.delinearize(item, {b.lines, b.resultSize});
+    b.setLine(at[0]);
+    emit(at[1]);
+  });
+  return {func, int64_t(llvm::divideCeil(items, itemThreads)), itemThreads};
+}
+
+//===----------------------------------------------------------------------===//
+// Short lines
+//===----------------------------------------------------------------------===//
+
+FailureOr<GridKernel> hone::emitShortOrder(OpBuilder &builder, StringRef name,
+                                           plan::LaunchOp launch) {
+  OpBuilder::InsertionGuard guard(builder);
+  LineCode b(builder, launch, &launch.getBodyBlock().front());
+  return emitElements(b, name, [&](Value place) {
+    Value key = b.keyAt(place), zero = b.number(0), one = b.number(1);
+    Value rank =
+        b.sum(zero, b.number(b.size), 1, zero, [&](Value other, Value sum) {
+          Value otherKey = b.keyAt(other);
+          Value isBefore = b.create<arith::SelectOp>(b.less(other, place),
+                                                     b.notAfter(otherKey, key),
+                                                     b.before(otherKey, key));
+          return b.add(sum, b.create<arith::SelectOp>(isBefore, one, zero));
+        });
+    b.writePlace(place, rank);
+  });
+}
+
+/// A place as a number that is compared with an id.
+static Value asKey(LineCode &b, Value place) {
+  if (place.getType() == b.key)
+    return place;
+  if (b.key.isInteger(64))
+    return b.create<arith::ExtUIOp>(b.key, place);
+  return b.create<arith::TruncIOp>(b.key, place);
+}
+
+FailureOr<GridKernel> hone::emitShortPuts(OpBuilder &builder, StringRef name,
+                                          plan::LaunchOp launch) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto put = cast<PutAlongOp>(launch.getBodyBlock().front());
+  LineCode b(builder, launch, put);
+  Type element = elementOf(put.getResult());
+  return emitElements(b, name, [&](Value place) {
+    Value own = asKey(b, place);
+    Value nothing =
+        elementwise::identity(b, b.getLoc(), put.getKind(), element);
+    Value sum = b.sum(b.number(0), b.number(b.size), 1, nothing,
+                      [&](Value other, Value before) -> Value {
+                        Value isHere = b.equal(b.keyAt(other), own);
+                        Value more = elementwise::combine(
+                            b, b.getLoc(), put.getKind(), before,
+                            b.read(put.getUpdates(), other));
+                        return b.create<arith::SelectOp>(isHere, more, before);
+                      });
+    b.write(sum, place);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Updates by sorted ids
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Code of a thread that combines updates of one place.
+struct PutCode : LineCode {
+  PutCode(OpBuilder &builder, plan::LaunchOp launch)
+      : LineCode(builder, launch, &launch.getBodyBlock().front()),
+        put(cast<PutAlongOp>(op)), sort(*LineSort::of(op)),
+        element(elementOf(put.getResult())) {}
+
+  PutAlongOp put;
+  LineSort sort;
+  Type element;
+  Value first; ///< of the line, among sorted ids
+
+  /// Where the updates of `place` begin and end among the line's.
+  std::pair<Value, Value> findUpdates(Value place);
+  Value combine(Value from, Value to, int64_t step, Value start, int64_t group);
+  Value combineAll(Value from, Value to, int64_t step);
+  GridKernel emitBlocks(StringRef name, int64_t threads);
+  GridKernel emitThreads(StringRef name);
+};
+} // namespace
+
+std::pair<Value, Value> PutCode::findUpdates(Value place) {
+  unsigned sorted = sort.tiles() > 1 ? 2 : 0;
+  Value own = asKey(*this, place);
+  Value from = countKeys(scratch(sorted), first, size,
+                         [&](Value other) { return before(other, own); });
+  Value to = countKeys(scratch(sorted), first, size,
+                       [&](Value other) { return notAfter(other, own); });
+  return {from, to};
+}
+
+/// Every `step`th of [from, to), which are whole groups: the loads of a group
+/// are on their way together.
+Value PutCode::combine(Value from, Value to, int64_t step, Value start,
+                       int64_t group) {
+  unsigned sorted = sort.tiles() > 1 ? 3 : 1;
+  return sum(from, to, group * step, start, [&](Value at, Value before) {
+    SmallVector<Value> places, terms;
+    for (int64_t i = 0; i < group; ++i)
+      places.push_back(asNumber(
+          load(scratch(sorted), getI32Type(), add(add(first, at), i * step))));
+    for (Value place : places)
+      terms.push_back(read(put.getUpdates(), place));
+    for (Value term : terms)
+      before =
+          elementwise::combine(*this, getLoc(), put.getKind(), before, term);
+    return before;
+  });
+}
+
+/// In groups as far as they go, then one by one.
+Value PutCode::combineAll(Value from, Value to, int64_t step) {
+  constexpr int64_t group = 8;
+  Value nothing =
+      elementwise::identity(*this, getLoc(), put.getKind(), element);
+  Value isNone = less(to, from);
+  Value left = create<arith::SelectOp>(isNone, number(0),
+                                       Value(create<arith::SubIOp>(to, from)));
+  Value all = number(group * step);
+  Value whole =
+      create<arith::SubIOp>(left, Value(create<arith::RemUIOp>(left, all)));
+  Value middle = add(from, whole);
+  Value sum = combine(from, middle, step, nothing, group);
+  return combine(middle, to, step, sum, 1);
+}
+
+/// A block per place: its threads have every so many of the updates.
+GridKernel PutCode::emitBlocks(StringRef name, int64_t blockThreads) {
+  gpu::GPUFuncOp func = start(name, blockThreads);
+  SmallVector<Value> at = delinearize(block(), {lines, resultSize});
+  setLine(at[0]);
+  first = mul(at[0], size);
+  auto [from, to] = findUpdates(at[1]);
+  Value part = combineAll(add(from, thread()), to, blockThreads);
+  Value total =
+      threads.reduce({{put.getKind(), part}}, blockThreads / warpSize)[0];
+  emitIf(equal(thread(), 0), [&] { write(total, at[1]); });
+  return {func, lines * resultSize, blockThreads};
+}
+
+GridKernel PutCode::emitThreads(StringRef name) {
+  return emitElements(*this, name, [&](Value place) {
+    first = mul(lineNumber, size);
+    auto [from, to] = findUpdates(place);
+    write(combineAll(from, to, 1), place);
+  });
+}
+
+FailureOr<GridKernel> hone::emitSortedPuts(OpBuilder &builder, StringRef name,
+                                           plan::LaunchOp launch) {
+  constexpr int64_t manyUpdates = 32, mostThreads = 512;
+  OpBuilder::InsertionGuard guard(builder);
+  PutCode b(builder, launch);
+  bool isOrdered =
+      isa<FloatType>(b.element) && b.put.getKind() == ReduceKind::sum;
+  int64_t updates = b.size / std::max<int64_t>(1, b.resultSize);
+  if (isOrdered || updates < manyUpdates)
+    return b.emitThreads(name);
+  return b.emitBlocks(
+      name, std::min<int64_t>(mostThreads, llvm::bit_floor(uint64_t(updates))));
+}
