@@ -26,7 +26,7 @@ static bool hasTensorCores(Operation *op) {
 
 std::optional<GroupedTiles> GroupedTiles::of(Operation *op) {
   if (!isa<GroupedDotOp, GroupedDotBwdWeightOp>(op) || !hasTensorCores(op) ||
-      isMeshInvariant(op->getParentOfType<ModuleOp>()))
+      isMeshInvariant(op))
     return std::nullopt;
   ArrayRef<int64_t> lhs = shapeOf(op->getOperand(0));
   ArrayRef<int64_t> result = shapeOf(op->getResult(0));
