@@ -6,6 +6,8 @@
 #include "hone/Analysis/Fusion/RowSpace.h"
 #include "hone/Plan/Plan.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace hone;
 
@@ -130,10 +132,16 @@ SmallVector<MemRefType> TokenSort::scratch(MLIRContext *context) const {
 //===----------------------------------------------------------------------===//
 
 Value LineSort::compared(Operation *op) {
-  if (auto sort = dyn_cast<ArgsortOp>(op))
-    return sort.getOperand();
-  auto put = dyn_cast<PutAlongOp>(op);
-  return put ? put.getIds() : Value();
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<ArgsortOp, TopkOp>([](auto order) { return order.getOperand(); })
+      .Case([](PutAlongOp put) { return put.getIds(); })
+      .Default(Value());
+}
+
+int64_t LineSort::dimOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case<ArgsortOp, TopkOp, PutAlongOp>(
+          [](auto line) { return int64_t(line.getDim()); });
 }
 
 Type LineSort::keyType(Value compared) {
@@ -147,7 +155,7 @@ std::optional<LineSort> LineSort::of(Operation *op) {
   if (!operand)
     return std::nullopt;
   auto put = dyn_cast<PutAlongOp>(op);
-  int64_t dim = put ? put.getDim() : cast<ArgsortOp>(op).getDim();
+  int64_t dim = dimOf(op);
   ArrayRef<int64_t> shape = shapeOf(operand);
   int64_t size = shape[dim], made = shapeOf(op->getResult(0))[dim];
   int64_t total = ShapedType::getNumElements(shape);

@@ -13,10 +13,12 @@ using namespace hone;
 
 LineCode::LineCode(OpBuilder &builder, plan::LaunchOp launch, Operation *op)
     : DeviceBuilder(builder, launch.getLoc()), launch(launch), op(op),
-      compared(LineSort::compared(op)), key(LineSort::keyType(compared)),
-      lineShape(shapeOf(compared)) {
-  auto put = dyn_cast<PutAlongOp>(op);
-  dim = put ? put.getDim() : cast<ArgsortOp>(op).getDim();
+      dim(LineSort::dimOf(op)), compared(LineSort::compared(op)),
+      key(LineSort::keyType(compared)), lineShape(shapeOf(compared)) {
+  if (auto sort = dyn_cast<ArgsortOp>(op))
+    isDescending = sort.getDescending();
+  if (auto top = dyn_cast<TopkOp>(op))
+    isDescending = !top.getSmallest();
   size = lineShape[dim];
   resultSize = shapeOf(op->getResult(0))[dim];
   lineShape[dim] = 1;
@@ -97,7 +99,14 @@ void LineCode::write(Value element, Value place) {
         func.getArgument(launch.getInputs().size()), offset(buffer, place));
 }
 
-void LineCode::writePlace(Value element, Value place) {
+void LineCode::writeRank(Value place, Value rank) {
+  if (resultSize < size)
+    return emitIf(less(rank, number(resultSize)),
+                  [&] { writeId(place, rank); });
+  writeId(place, rank);
+}
+
+void LineCode::writeId(Value element, Value place) {
   Type type = elementOf(op->getResult(0));
   unsigned from = element.getType().getIntOrFloatBitWidth(),
            to = type.getIntOrFloatBitWidth();
@@ -142,8 +151,7 @@ Value LineCode::keyAt(Value place) {
     element = keyOfFloat(element);
   else if (element.getType() != key)
     element = create<arith::ExtSIOp>(key, element);
-  auto sort = dyn_cast<ArgsortOp>(op);
-  if (!sort || !sort.getDescending())
+  if (!isDescending)
     return element;
   return create<arith::XOrIOp>(element, DeviceBuilder::number(element, -1));
 }

@@ -8,9 +8,9 @@
 
 namespace hone {
 
-/// Code of a thread at a line of an argsort or put_along. Elements are compared
-/// as integers with sign, their keys. Places along the line and offsets are
-/// numbers of one type, i32 where all of them fit.
+/// Code of a thread at a line of an argsort, topk or put_along. Elements are
+/// compared as integers with sign, their keys. Places along the line and
+/// offsets are numbers of one type, i32 where all of them fit.
 class LineCode : public DeviceBuilder {
 public:
   LineCode(mlir::OpBuilder &builder, plan::LaunchOp launch,
@@ -29,9 +29,10 @@ public:
 
   /// An element of an operand, as it is computed with.
   mlir::Value read(mlir::Value operand, mlir::Value place);
-  /// Writes one of what is computed with, or a place, to the result.
+  /// Writes one of what is computed with to the result.
   void write(mlir::Value element, mlir::Value place);
-  void writePlace(mlir::Value element, mlir::Value place);
+  /// Writes `place` as the one of that rank; of a topk, if it is among those.
+  void writeRank(mlir::Value place, mlir::Value rank);
 
   /// Of an element of the operand that is compared.
   mlir::Value keyAt(mlir::Value place);
@@ -50,13 +51,14 @@ public:
   plan::LaunchOp launch;
   mlir::Operation *op;
   int64_t dim;
-  mlir::Value compared; ///< the operand of an argsort, or ids
+  mlir::Value compared; ///< the operand of an argsort or topk, or ids
   mlir::Type key;       ///< i32 or i64
   mlir::Value lineNumber;
   /// Of the operand that is compared, and of the result.
   int64_t lines, size, resultSize;
 
 private:
+  bool isDescending = false;
   int64_t largest; ///< of all numbers
   mlir::gpu::GPUFuncOp func;
   llvm::SmallVector<int64_t> lineShape;
@@ -64,6 +66,7 @@ private:
 
   int64_t extent(mlir::Value buffer);
   mlir::Value offset(mlir::Value buffer, mlir::Value place);
+  void writeId(mlir::Value element, mlir::Value place);
   mlir::Value keyOfFloat(mlir::Value element);
 };
 

@@ -55,7 +55,7 @@ struct SortTile {
 /// Writes an element's place to its rank in the line.
 void SortCode::writeRank(Value entryKey, Value place, Value rank) {
   if (!sort.keepsSorted)
-    return writePlace(place, rank);
+    return LineCode::writeRank(place, rank);
   Value at = add(mul(lineNumber, size), rank);
   store(entryKey, scratch(sortedScratch()), at);
   store(place, scratch(sortedScratch() + 1), at);

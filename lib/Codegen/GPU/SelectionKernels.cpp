@@ -35,14 +35,14 @@ FailureOr<SmallVector<LineStage, 3>> hone::lineStages(plan::LaunchOp launch) {
   return stages;
 }
 
-/// A kernel with a thread per element of the result, at its place of its line.
-static GridKernel emitElements(LineCode &b, StringRef name,
-                               function_ref<void(Value place)> emit) {
-  int64_t items = b.lines * b.resultSize;
+/// A kernel with a thread for each of `size` places of each line.
+static GridKernel emitPlaces(LineCode &b, StringRef name, int64_t size,
+                             function_ref<void(Value place)> emit) {
+  int64_t items = b.lines * size;
   gpu::GPUFuncOp func = b.start(name, itemThreads);
   Value item = b.item(itemThreads);
   b.emitIf(b.less(item, items), [&] {
-    SmallVector<Value> at = b.delinearize(item, {b.lines, b.resultSize});
+    SmallVector<Value> at = b.delinearize(item, {b.lines, size});
     b.setLine(at[0]);
     emit(at[1]);
   });
@@ -57,7 +57,7 @@ FailureOr<GridKernel> hone::emitShortOrder(OpBuilder &builder, StringRef name,
                                            plan::LaunchOp launch) {
   OpBuilder::InsertionGuard guard(builder);
   LineCode b(builder, launch, &launch.getBodyBlock().front());
-  return emitElements(b, name, [&](Value place) {
+  return emitPlaces(b, name, b.size, [&](Value place) {
     Value key = b.keyAt(place), zero = b.number(0), one = b.number(1);
     Value rank =
         b.sum(zero, b.number(b.size), 1, zero, [&](Value other, Value sum) {
@@ -67,7 +67,7 @@ FailureOr<GridKernel> hone::emitShortOrder(OpBuilder &builder, StringRef name,
                                                      b.before(otherKey, key));
           return b.add(sum, b.create<arith::SelectOp>(isBefore, one, zero));
         });
-    b.writePlace(place, rank);
+    b.writeRank(place, rank);
   });
 }
 
@@ -86,7 +86,7 @@ FailureOr<GridKernel> hone::emitShortPuts(OpBuilder &builder, StringRef name,
   auto put = cast<PutAlongOp>(launch.getBodyBlock().front());
   LineCode b(builder, launch, put);
   Type element = elementOf(put.getResult());
-  return emitElements(b, name, [&](Value place) {
+  return emitPlaces(b, name, b.resultSize, [&](Value place) {
     Value own = asKey(b, place);
     Value nothing =
         elementwise::identity(b, b.getLoc(), put.getKind(), element);
@@ -188,7 +188,7 @@ GridKernel PutCode::emitBlocks(StringRef name, int64_t blockThreads) {
 }
 
 GridKernel PutCode::emitThreads(StringRef name) {
-  return emitElements(*this, name, [&](Value place) {
+  return emitPlaces(*this, name, resultSize, [&](Value place) {
     first = mul(lineNumber, size);
     auto [from, to] = findUpdates(place);
     write(combineAll(from, to, 1), place);

@@ -20,7 +20,8 @@ struct LineStage {
 /// The kernels of a launch of family line, in order. The results have the bits
 /// that a CPU's have.
 ///
-/// - An argsort or put_along of lines that have a LineSort, whose scratch the
+/// - An argsort, topk or put_along of lines that have a LineSort, whose scratch
+/// the
 ///   launch has: emitLineTiles, then emitLineRanks if there are several tiles;
 ///   of a put_along emitSortedPuts besides.
 /// - Of shorter lines: emitShortOrder, emitShortPuts.
@@ -43,7 +44,8 @@ mlir::FailureOr<GridKernel> emitLineRanks(mlir::OpBuilder &builder,
 mlir::FailureOr<GridKernel> emitSortedPuts(mlir::OpBuilder &builder,
                                            llvm::StringRef name,
                                            plan::LaunchOp launch);
-/// A thread per element of the result passes over its line.
+/// A thread per element passes over its line, of a put_along one per element of
+/// the result.
 mlir::FailureOr<GridKernel> emitShortOrder(mlir::OpBuilder &builder,
                                            llvm::StringRef name,
                                            plan::LaunchOp launch);

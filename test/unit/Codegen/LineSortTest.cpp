@@ -26,6 +26,19 @@ std::string argsort(const std::string &shape, int dim,
                {"SxI", shape + "x" + places}});
 }
 
+/// The first of dimension 1 of an f32 tensor of shape "2x130x3".
+std::string topk(const std::string &shape, const std::string &flag,
+                 const std::string &count) {
+  size_t begin = shape.find('x') + 1, end = shape.find('x', begin);
+  std::string result = shape;
+  result.replace(begin, end - begin, count);
+  return with(
+      "func.func @f(%x: tensor<SxE>) -> tensor<RxI> {\n"
+      "  %y = hone.topk %x dim 1F : tensor<SxE> -> tensor<RxI>\n"
+      "  return %y : tensor<RxI>\n}",
+      {{"1F", "1" + flag}, {"SxE", shape + "xf32"}, {"RxI", result + "xi64"}});
+}
+
 /// Updates of lines.
 struct Put {
   std::string kind, element, before; ///< sizes before the line, as "2x"
@@ -90,6 +103,13 @@ TEST(LineSort, Elements) {
                         exactly(100));
   expectLikeInterpreter(emitLine, argsort("100", 0, "i32", "", "i8"),
                         exactly(100));
+}
+
+TEST(LineSort, FirstOnes) {
+  for (const char *shape : {"2x60x3", "2x70x3", "1x1100x2"})
+    for (const char *flag : {"", " smallest"})
+      for (const char *count : {"0", "7"})
+        expectLikeInterpreter(emitLine, topk(shape, flag, count), exactly(4));
 }
 
 TEST(LineSort, NaNsAndZeros) {

@@ -67,10 +67,10 @@ struct TokenSort {
   llvm::SmallVector<mlir::MemRefType> scratch(mlir::MLIRContext *context) const;
 };
 
-/// How a GPU sorts each line of the operand of an argsort, or of the ids of a
-/// put_along: blocks sort tiles of it, then each element counts those before it
-/// in all tiles. Lines that a thread passes over for each element instead, or
-/// whose places are no i32, are not sorted.
+/// How a GPU sorts each line of the operand of an argsort or topk, or of the
+/// ids of a put_along: blocks sort tiles of it, then each element counts those
+/// before it in all tiles. Lines that a thread passes over for each element
+/// instead, or whose places are no i32, are not sorted.
 struct LineSort {
   /// Elements of a line that a thread passes over.
   static constexpr int64_t shortLine = 64;
@@ -81,10 +81,12 @@ struct LineSort {
   bool keepsSorted; ///< put_along: the next kernel needs keys in order
 
   static std::optional<LineSort> of(mlir::Operation *op);
-  /// The operand that an argsort or put_along compares elements of; null of
-  /// other ops. And its `key`.
+  /// The operand of an argsort, topk or put_along whose elements are compared;
+  /// null of other ops. And its `key`.
   static mlir::Value compared(mlir::Operation *op);
   static mlir::Type keyType(mlir::Value compared);
+  /// The dimension of such an op along which lines are.
+  static int64_t dimOf(mlir::Operation *op);
   int64_t tiles() const { return llvm::divideCeil(size, tile); }
   /// Elements of a line's tiles, with those of the last one beyond its end.
   int64_t padded() const { return tiles() * tile; }
@@ -110,7 +112,7 @@ mlir::MemRefType codeSums(ReduceOp sum);
 /// - attention backward otherwise: its gradientSumTypes;
 /// - a global norm: all partial sums of squares;
 /// - on a GPU, the gradient of an embedding: its TokenSort;
-/// - on a GPU, an argsort or put_along of long lines: its LineSort;
+/// - on a GPU, an argsort, topk or put_along of long lines: its LineSort;
 /// - on a GPU, codes: per sum of columns, those of each codesRows rows.
 llvm::SmallVector<mlir::MemRefType>
 scratchTypes(FusedOp group, const TargetDescription &target);
