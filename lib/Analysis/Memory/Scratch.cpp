@@ -6,8 +6,6 @@
 #include "hone/Analysis/Fusion/RowSpace.h"
 #include "hone/Plan/Plan.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace hone;
 
@@ -131,18 +129,21 @@ SmallVector<MemRefType> TokenSort::scratch(MLIRContext *context) const {
 // Lines in order
 //===----------------------------------------------------------------------===//
 
-Value LineSort::compared(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<ArgsortOp, TopkOp>([](auto order) { return order.getOperand(); })
-      .Case([](PutAlongOp put) { return put.getIds(); })
-      .Default(Value());
+/// What an op compares elements of, and the dimension of its lines; null of
+/// other ops.
+static std::pair<Value, int64_t> comparedLines(Operation *op) {
+  if (auto sort = dyn_cast<ArgsortOp>(op))
+    return {sort.getOperand(), sort.getDim()};
+  if (auto top = dyn_cast<TopkOp>(op))
+    return {top.getOperand(), top.getDim()};
+  if (auto put = dyn_cast<PutAlongOp>(op))
+    return {put.getIds(), put.getDim()};
+  return {};
 }
 
-int64_t LineSort::dimOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, int64_t>(op)
-      .Case<ArgsortOp, TopkOp, PutAlongOp>(
-          [](auto line) { return int64_t(line.getDim()); });
-}
+Value LineSort::compared(Operation *op) { return comparedLines(op).first; }
+
+int64_t LineSort::dimOf(Operation *op) { return comparedLines(op).second; }
 
 Type LineSort::keyType(Value compared) {
   bool isWide = elementOf(compared).getIntOrFloatBitWidth() > 32;
@@ -151,11 +152,10 @@ Type LineSort::keyType(Value compared) {
 
 std::optional<LineSort> LineSort::of(Operation *op) {
   constexpr int64_t largestTile = 1024;
-  Value operand = compared(op);
+  auto [operand, dim] = comparedLines(op);
   if (!operand)
     return std::nullopt;
   auto put = dyn_cast<PutAlongOp>(op);
-  int64_t dim = dimOf(op);
   ArrayRef<int64_t> shape = shapeOf(operand);
   int64_t size = shape[dim], made = shapeOf(op->getResult(0))[dim];
   int64_t total = ShapedType::getNumElements(shape);
