@@ -324,6 +324,8 @@ FailureOr<GridKernel> hone::emitDevicePoint(OpBuilder &builder, StringRef name,
     if (std::optional<GridKernel> kernel = emitColumnReduction(b, name, launch))
       return *kernel;
   }
+  if (std::optional<GridKernel> kernel = emitRunningSums(b, name, launch))
+    return *kernel;
   FailureOr<Kernel> kernel = emitPoint(builder, name, launch);
   if (failed(kernel))
     return failure();

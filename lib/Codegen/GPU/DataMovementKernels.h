@@ -17,6 +17,7 @@ namespace hone {
 ///   tile through shared memory, and both sides of it are accessed so.
 /// - One reduction of other dimensions than the last: a thread makes 16 bytes
 ///   of the result, in the CPU's order.
+/// - One cumsum of long lines: a warp per line.
 /// - Everything else: a thread makes an element.
 mlir::FailureOr<GridKernel> emitDevicePoint(mlir::OpBuilder &builder,
                                             llvm::StringRef name,

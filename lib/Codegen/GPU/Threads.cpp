@@ -81,6 +81,16 @@ Value DeviceThreads::reduceWarp(ReduceKind kind, Value value, int64_t lanes) {
   return value;
 }
 
+Value DeviceThreads::broadcast(Value value, int64_t lane) {
+  Value from = builder.create<arith::ConstantOp>(
+      loc, builder.getI32IntegerAttr(int32_t(lane)));
+  Value lanes = builder.create<arith::ConstantOp>(
+      loc, builder.getI32IntegerAttr(warpSize));
+  auto shuffle = builder.create<gpu::ShuffleOp>(
+      loc, widen(builder, loc, value), from, lanes, gpu::ShuffleMode::IDX);
+  return narrow(builder, loc, shuffle.getShuffleResult(), value.getType());
+}
+
 DeviceThreads::Table DeviceThreads::table(int64_t rows, Type element) {
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);

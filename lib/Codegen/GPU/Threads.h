@@ -39,6 +39,9 @@ public:
   llvm::SmallVector<mlir::Value> reduce(llvm::ArrayRef<Partial> partials,
                                         int64_t warps);
 
+  /// The value that lane `lane` of this warp has, all of whose lanes come here.
+  mlir::Value broadcast(mlir::Value value, int64_t lane);
+
   /// Shared memory: rows of an element per lane.
   using Table = mlir::Value;
   Table table(int64_t rows, mlir::Type element);

@@ -139,3 +139,26 @@ TEST(Point, Cumsum) {
     })",
                         {KernelFamily::row, 0});
 }
+
+/// Lines that a warp of a GPU sums, in the order of a CPU.
+TEST(Point, CumsumOfLongLines) {
+  for (const char *element : {"f32", "f64", "i64", "i8", "bf16"})
+    for (const char *text : {"129x3 dim 0", "2x300 dim 1 reverse",
+                             "2x65x2 dim 1 reverse", "1x128 dim 1"}) {
+      bool isNarrow = element == std::string("bf16");
+      CaseOptions options{KernelFamily::row, isNarrow ? 0x1p-7 : 1e-4};
+      options.equalOnDevice = true;
+      auto [shape, flags] = llvm::StringRef(text).split(' ');
+      std::string type = "tensor<" + shape.str() + "x" + element + ">";
+      for (bool inPlace : {false, true}) {
+        if (inPlace)
+          options.inPlace = {{0, 0}};
+        expectLikeInterpreter(
+            emitPoint,
+            with("func.func @f(%x: T) -> T {\n  %y = hone.cumsum %x D : T\n"
+                 "  return %y : T\n}",
+                 {{"T", type}, {"D", flags.str()}}),
+            options);
+      }
+    }
+}
