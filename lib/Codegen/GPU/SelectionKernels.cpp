@@ -119,10 +119,15 @@ struct PutCode : LineCode {
   Type element;
   Value first; ///< of the line, among sorted ids
 
+  /// Whether the order of updates changes the result.
+  bool isOrdered() {
+    return isa<FloatType>(element) && put.getKind() == ReduceKind::sum;
+  }
   /// Where the updates of `place` begin and end among the line's.
   std::pair<Value, Value> findUpdates(Value place);
   Value combine(Value from, Value to, int64_t step, Value start, int64_t group);
   Value combineAll(Value from, Value to, int64_t step);
+  Value addInOrder(Value from, Value to);
   GridKernel emitBlocks(StringRef name, int64_t threads);
   GridKernel emitThreads(StringRef name);
 };
@@ -173,16 +178,48 @@ Value PutCode::combineAll(Value from, Value to, int64_t step) {
   return combine(middle, to, step, sum, 1);
 }
 
-/// A block per place: its threads have every so many of the updates.
+/// The sum of floats of a warp, each of whose lanes loads every 32nd update.
+/// All add them one after the other. What stands behind the last changes no
+/// sum.
+Value PutCode::addInOrder(Value from, Value to) {
+  constexpr int64_t loads = 4;
+  Type compute = elementwise::computeType(element);
+  Value start = elementwise::identity(*this, getLoc(), put.getKind(), element);
+  Value none = create<arith::ConstantOp>(FloatAttr::get(compute, -0.0));
+  Value i32Places = scratch(sort.tiles() > 1 ? 3 : 1);
+  return sum(from, to, loads * warpSize, start, [&](Value at, Value before) {
+    SmallVector<Value> exists, places, terms;
+    for (int64_t i = 0; i < loads; ++i) {
+      Value number = add(add(at, i * warpSize), thread());
+      exists.push_back(less(number, to));
+      places.push_back(asNumber(
+          loadIf(exists.back(), i32Places, getI32Type(), add(first, number))));
+    }
+    for (auto [isUpdate, place] : llvm::zip_equal(exists, places))
+      terms.push_back(create<arith::SelectOp>(
+          isUpdate, read(put.getUpdates(), place), none));
+    for (Value term : terms)
+      for (int64_t lane = 0; lane < warpSize; ++lane)
+        before = create<arith::AddFOp>(before, threads.broadcast(term, lane));
+    return before;
+  });
+}
+
+/// A block per place: its threads have every so many of the updates. A sum of
+/// floats has one warp.
 GridKernel PutCode::emitBlocks(StringRef name, int64_t blockThreads) {
   gpu::GPUFuncOp func = start(name, blockThreads);
   SmallVector<Value> at = delinearize(block(), {lines, resultSize});
   setLine(at[0]);
   first = mul(at[0], size);
   auto [from, to] = findUpdates(at[1]);
-  Value part = combineAll(add(from, thread()), to, blockThreads);
-  Value total =
-      threads.reduce({{put.getKind(), part}}, blockThreads / warpSize)[0];
+  Value total;
+  if (isOrdered()) {
+    total = addInOrder(from, to);
+  } else {
+    Value part = combineAll(add(from, thread()), to, blockThreads);
+    total = threads.reduce({{put.getKind(), part}}, blockThreads / warpSize)[0];
+  }
   emitIf(equal(thread(), 0), [&] { write(total, at[1]); });
   return {func, lines * resultSize, blockThreads};
 }
@@ -200,11 +237,10 @@ FailureOr<GridKernel> hone::emitSortedPuts(OpBuilder &builder, StringRef name,
   constexpr int64_t manyUpdates = 32, mostThreads = 512;
   OpBuilder::InsertionGuard guard(builder);
   PutCode b(builder, launch);
-  bool isOrdered =
-      isa<FloatType>(b.element) && b.put.getKind() == ReduceKind::sum;
   int64_t updates = b.size / std::max<int64_t>(1, b.resultSize);
-  if (isOrdered || updates < manyUpdates)
+  if (updates < manyUpdates)
     return b.emitThreads(name);
+  int64_t most = b.isOrdered() ? warpSize : mostThreads;
   return b.emitBlocks(
-      name, std::min<int64_t>(mostThreads, llvm::bit_floor(uint64_t(updates))));
+      name, std::min<int64_t>(most, llvm::bit_floor(uint64_t(updates))));
 }

@@ -39,8 +39,8 @@ mlir::FailureOr<GridKernel> emitLineRanks(mlir::OpBuilder &builder,
                                           llvm::StringRef name,
                                           plan::LaunchOp launch);
 /// The updates of a place are neighbours among the sorted ids. A thread
-/// combines them in their order. Where the order of a combination changes no
-/// bit and a place has many, a block does.
+/// combines them in their order. Where a place has many, a block does: of a sum
+/// of floats, whose order counts, a warp whose lanes load them.
 mlir::FailureOr<GridKernel> emitSortedPuts(mlir::OpBuilder &builder,
                                            llvm::StringRef name,
                                            plan::LaunchOp launch);

@@ -161,6 +161,9 @@ TEST(LineSort, Sums) {
   expectPut({"sum", "f64", "", 130, 1, "", "i32"}, 1e-12);
   expectPut({"sum", "f32", "", 1025, 20, "", "i32"}, 1e-5);
   expectPut({"sum", "bf16", "", 3000, 1000, ""}, 0x1p-8);
+  for (const char *element : {"f32", "f64"}) // a warp for each place
+    expectPut({"sum", element, "2x", 1100, 4, ""}, 1e-4);
+  expectPut({"sum", "bf16", "2x", 100, 3, "x2"}, 0x1p-7);
 }
 
 /// What has one result in any order: many updates of a place have a block.
