@@ -3,6 +3,7 @@
 #include "hone/Analysis/Cost/KernelCost.h"
 
 #include "hone/Analysis/Cost/GroupedTiles.h"
+#include "hone/Analysis/Cost/LineWork.h"
 #include "hone/Analysis/Fusion/ContractionGroups.h"
 
 using namespace mlir;
@@ -11,6 +12,9 @@ using namespace hone;
 /// Seconds that the arithmetic of `op` takes.
 static double arithmeticSeconds(HoneOpInterface op,
                                 const TargetDescription &target) {
+  if (target.kind == TargetKind::CUDA)
+    if (std::optional<LineWork> work = LineWork::of(op))
+      return work->seconds(target);
   double flops = double(op.getCost().flops);
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (op->getNumOperands() > 0)
@@ -83,7 +87,11 @@ KernelTime hone::kernelTime(ArrayRef<Operation *> ops, int64_t bytes,
   KernelTime time;
   time.computing = allArithmeticSeconds(ops, target);
   time.moving = double(bytes) / target.bytesPerSecond();
-  time.launching = target.launchSeconds();
+  int64_t kernels = 1;
+  if (target.kind == TargetKind::CUDA && ops.size() == 1)
+    if (std::optional<LineWork> work = LineWork::of(ops.front()))
+      kernels = work->kernels;
+  time.launching = double(kernels) * target.launchSeconds();
   return time;
 }
 

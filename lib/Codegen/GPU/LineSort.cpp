@@ -165,11 +165,10 @@ static Value countBefore(SortCode &b, Value key, Value own, Value entry,
 
 FailureOr<GridKernel> hone::emitLineRanks(OpBuilder &builder, StringRef name,
                                           plan::LaunchOp launch) {
-  constexpr int64_t mostWarps = 8;
   OpBuilder::InsertionGuard guard(builder);
   SortCode b(builder, launch);
   const LineSort &sort = b.sort;
-  int64_t warps = std::min(mostWarps, sort.tiles());
+  int64_t warps = sort.rankWarps();
   int64_t groups = sort.padded() / warpSize;
   gpu::GPUFuncOp func = b.start(name, warps * warpSize);
   DeviceThreads::Table counts = b.threads.table(warps, b.getI32Type());

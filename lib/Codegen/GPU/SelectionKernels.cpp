@@ -234,11 +234,11 @@ GridKernel PutCode::emitThreads(StringRef name) {
 
 FailureOr<GridKernel> hone::emitSortedPuts(OpBuilder &builder, StringRef name,
                                            plan::LaunchOp launch) {
-  constexpr int64_t manyUpdates = 32, mostThreads = 512;
+  constexpr int64_t mostThreads = 512;
   OpBuilder::InsertionGuard guard(builder);
   PutCode b(builder, launch);
   int64_t updates = b.size / std::max<int64_t>(1, b.resultSize);
-  if (updates < manyUpdates)
+  if (updates < LineSort::manyUpdates)
     return b.emitThreads(name);
   int64_t most = b.isOrdered() ? warpSize : mostThreads;
   return b.emitBlocks(

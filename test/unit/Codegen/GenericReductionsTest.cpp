@@ -150,15 +150,13 @@ TEST(Point, CumsumOfLongLines) {
       options.equalOnDevice = true;
       auto [shape, flags] = llvm::StringRef(text).split(' ');
       std::string type = "tensor<" + shape.str() + "x" + element + ">";
-      for (bool inPlace : {false, true}) {
-        if (inPlace)
-          options.inPlace = {{0, 0}};
-        expectLikeInterpreter(
-            emitPoint,
-            with("func.func @f(%x: T) -> T {\n  %y = hone.cumsum %x D : T\n"
-                 "  return %y : T\n}",
-                 {{"T", type}, {"D", flags.str()}}),
-            options);
-      }
+      if (flags.ends_with("reverse"))
+        options.inPlace = {{0, 0}};
+      expectLikeInterpreter(
+          emitPoint,
+          with("func.func @f(%x: T) -> T {\n  %y = hone.cumsum %x D : T\n"
+               "  return %y : T\n}",
+               {{"T", type}, {"D", flags.str()}}),
+          options);
     }
 }

@@ -108,8 +108,8 @@ TEST(LineSort, Elements) {
 TEST(LineSort, FirstOnes) {
   for (const char *shape : {"2x60x3", "2x70x3", "1x1100x2"})
     for (const char *flag : {"", " smallest"})
-      for (const char *count : {"0", "7"})
-        expectLikeInterpreter(emitLine, topk(shape, flag, count), exactly(4));
+      expectLikeInterpreter(emitLine, topk(shape, flag, "7"), exactly(4));
+  expectLikeInterpreter(emitLine, topk("2x70x3", "", "0"), exactly(4));
 }
 
 TEST(LineSort, NaNsAndZeros) {
@@ -168,9 +168,9 @@ TEST(LineSort, Sums) {
 
 /// What has one result in any order: many updates of a place have a block.
 TEST(LineSort, UnorderedPuts) {
-  for (const char *element : {"i64", "i8"})
-    for (int64_t places : {1, 3, 70})
-      expectPut({"sum", element, "2x", 130, places, ""});
+  for (int64_t places : {1, 70})
+    expectPut({"sum", "i64", "2x", 130, places, ""});
+  expectPut({"sum", "i8", "2x", 130, 3, ""});
   expectPut({"sum", "i64", "2x", 1100, 8, ""});
   for (const char *kind : {"max", "min"}) {
     expectPut({kind, "f32", "2x", 130, 2, "x2"});

@@ -74,6 +74,8 @@ struct TokenSort {
 struct LineSort {
   /// Elements of a line that a thread passes over.
   static constexpr int64_t shortLine = 64;
+  /// Updates of a place, on average, from which on a block combines them.
+  static constexpr int64_t manyUpdates = 32;
 
   int64_t lines, size;
   int64_t tile;     ///< elements of one, a power of two
@@ -87,6 +89,10 @@ struct LineSort {
   static mlir::Type keyType(mlir::Value compared);
   /// The dimension of such an op along which lines are.
   static int64_t dimOf(mlir::Operation *op);
+  /// Warps that share the tiles in which an element's rank is searched.
+  int64_t rankWarps() const { return std::min<int64_t>(8, tiles()); }
+  /// Of the sort, and of the updates of a put_along.
+  int64_t kernels() const { return 1 + (tiles() > 1) + keepsSorted; }
   int64_t tiles() const { return llvm::divideCeil(size, tile); }
   /// Elements of a line's tiles, with those of the last one beyond its end.
   int64_t padded() const { return tiles() * tile; }

@@ -56,6 +56,54 @@ TEST(KernelCost, DevicesHaveTheirOwnRates) {
   EXPECT_DOUBLE_EQ(kernelTime(dot, 0, gpu("sm_86")).computing, flops / 720e12);
 }
 
+/// An op along a line, which makes %y.
+KernelTime lineTime(const std::string &arguments, const std::string &op,
+                    const TargetDescription &target) {
+  ParsedFunction f(arguments, "\n    %y = hone." + op);
+  return kernelTime(f.ops(), 0, target);
+}
+
+/// A thread waits in each step of a walk along a line, for which the rate of
+/// arithmetic stands nowhere.
+TEST(KernelCost, LinesOfAGpuWait) {
+  TargetDescription h100 = gpu("sm_90");
+  auto argsort = [&](const std::string &size) {
+    return lineTime("%x: tensor<" + size + "xi64>",
+                    "argsort %x dim 0 : tensor<" + size + "xi64> -> tensor<" +
+                        size + "xi64>",
+                    h100);
+  };
+  KernelTime one = argsort("1024"), four = argsort("4096"),
+             many = argsort("131072"), few = argsort("8");
+  EXPECT_NEAR(one.computing, 5.5e-6, 1e-7); // 55 passes with a barrier
+  EXPECT_DOUBLE_EQ(one.launching, 0.9e-6);
+  EXPECT_NEAR(four.computing, one.computing + 1.1e-6, 1e-6); // and 11 loads
+  EXPECT_DOUBLE_EQ(four.launching, 1.8e-6);
+  EXPECT_GT(many.computing, 20e-6);
+  EXPECT_LT(many.computing, 2e-3);
+  EXPECT_NEAR(few.computing, 0.8e-6, 1e-7);
+  // Four places of 1024 floats each, one after the other; of integers at once.
+  auto put = [&](const std::string &element) {
+    return lineTime("%u: tensor<4096x" + element + ">, %i: tensor<4096xi64>",
+                    "put_along sum %u, %i dim 0 : tensor<4096x" + element +
+                        ">, tensor<4096xi64> -> tensor<4x" + element + ">",
+                    h100);
+  };
+  EXPECT_NEAR(put("f32").computing - put("i64").computing, 6e-6, 1e-6);
+  EXPECT_DOUBLE_EQ(put("f32").launching, 2.7e-6);
+}
+
+TEST(KernelCost, LinesOfAGpuThatOneThreadWalks) {
+  auto serial = [&](const std::string &size) {
+    return lineTime("%x: tensor<2x" + size + "xf32>",
+                    "cumsum %x dim 1 : tensor<2x" + size + "xf32>",
+                    gpu("sm_90"))
+        .computing;
+  };
+  EXPECT_NEAR(serial("64"), 6.4e-6, 1e-7);
+  EXPECT_NEAR(serial("4096"), 25.6e-6, 1e-6); // 128 elements are loaded at once
+}
+
 /// Rows of 256 numbers of T, 4 groups, matrices of 256 x 512.
 ParsedFunction grouped(int64_t rows, const std::string &element) {
   std::string count = std::to_string(rows);
