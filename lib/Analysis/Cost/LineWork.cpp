@@ -20,20 +20,14 @@ constexpr double comparison = 8;
 /// assumption.
 constexpr double warpLoads = 128, warpWaits = 8;
 
-static double countLines(Value value, int64_t dim) {
-  auto type = cast<ShapedType>(value.getType());
-  return double(type.getNumElements()) /
-         double(std::max<int64_t>(1, type.getDimSize(dim)));
-}
-
 /// A thread passes over a whole line for each element.
 static LineWork shortWork(Operation *op) {
-  int64_t dim = LineSort::dimOf(op);
   Value compared = LineSort::compared(op);
   auto put = dyn_cast<PutAlongOp>(op);
-  double size = double(shapeOf(compared)[dim]);
-  double threads = countLines(compared, dim) *
-                   (put ? double(shapeOf(put.getResult())[dim]) : size);
+  double size = double(shapeOf(compared)[LineSort::dimOf(op)]);
+  // Of a put_along for each element of the result.
+  Value passes = put ? Value(put.getResult()) : compared;
+  double threads = double(cast<ShapedType>(passes.getType()).getNumElements());
   return {size, threads * size * comparison, 1};
 }
 
@@ -70,16 +64,12 @@ std::optional<LineWork> LineWork::of(Operation *op) {
     std::optional<LineSort> sort = LineSort::of(op);
     return sort ? sortedWork(op, *sort) : shortWork(op);
   }
-  auto serial = [&](Value walked, int64_t dim) -> LineWork {
-    double size = double(shapeOf(walked)[dim]);
-    return {size, countLines(walked, dim) * size, 1};
-  };
-  if (auto update = dyn_cast<UpdateSliceOp>(op))
-    return serial(update.getUpdate(), update.getDim());
   auto sums = dyn_cast<CumsumOp>(op);
   if (!sums)
     return std::nullopt;
-  LineWork work = serial(sums.getOperand(), sums.getDim());
+  double size = double(shapeOf(sums)[sums.getDim()]);
+  double elements = double(cast<ShapedType>(sums.getType()).getNumElements());
+  LineWork work{size, elements, 1};
   if (work.waits > LineSort::shortLine) {
     work.waits *= warpWaits / warpLoads;
     work.operations *= 32; // lanes of a warp, which all add

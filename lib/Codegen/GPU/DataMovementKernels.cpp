@@ -3,7 +3,6 @@
 #include "DataMovementKernels.h"
 
 #include "Codegen/CPU/GenericKernels.h"
-#include "Codegen/CPU/LineKernels.h"
 #include "Codegen/Common/DataMovement.h"
 #include "Copies.h"
 #include "Items.h"
@@ -327,14 +326,6 @@ FailureOr<GridKernel> hone::emitDevicePoint(OpBuilder &builder, StringRef name,
   if (std::optional<GridKernel> kernel = emitRunningSums(b, name, launch))
     return *kernel;
   FailureOr<Kernel> kernel = emitPoint(builder, name, launch);
-  if (failed(kernel))
-    return failure();
-  return emitItems(builder, *kernel);
-}
-
-FailureOr<GridKernel> hone::emitDeviceLine(OpBuilder &builder, StringRef name,
-                                           plan::LaunchOp launch) {
-  FailureOr<Kernel> kernel = emitLine(builder, name, launch);
   if (failed(kernel))
     return failure();
   return emitItems(builder, *kernel);

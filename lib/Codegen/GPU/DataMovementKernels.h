@@ -23,12 +23,6 @@ mlir::FailureOr<GridKernel> emitDevicePoint(mlir::OpBuilder &builder,
                                             llvm::StringRef name,
                                             plan::LaunchOp launch);
 
-/// Kernel of a launch along lines as CPU/LineKernels.h makes it, a thread per
-/// line: of those that SelectionKernels.h leaves to it.
-mlir::FailureOr<GridKernel> emitDeviceLine(mlir::OpBuilder &builder,
-                                           llvm::StringRef name,
-                                           plan::LaunchOp launch);
-
 } // namespace hone
 
 #endif // HONE_LIB_CODEGEN_GPU_DATAMOVEMENTKERNELS_H

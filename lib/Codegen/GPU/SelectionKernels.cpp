@@ -4,10 +4,12 @@
 
 #include "Codegen/CPU/LineKernels.h"
 #include "Codegen/Common/ElementwiseArith.h"
-#include "DataMovementKernels.h"
+#include "Codegen/Common/KernelBuilder.h"
+#include "Items.h"
 #include "LineCode.h"
 #include "hone/Analysis/Memory/Scratch.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -21,7 +23,7 @@ FailureOr<SmallVector<LineStage, 3>> hone::lineStages(plan::LaunchOp launch) {
     return failure();
   auto put = dyn_cast<PutAlongOp>(*op);
   if (!LineSort::compared(*op))
-    return SmallVector<LineStage, 3>{{"", emitDeviceLine}};
+    return SmallVector<LineStage, 3>{{"", emitReplacedElements}};
   std::optional<LineSort> sort = LineSort::of(*op);
   if (!sort)
     return SmallVector<LineStage, 3>{
@@ -100,6 +102,38 @@ FailureOr<GridKernel> hone::emitShortPuts(OpBuilder &builder, StringRef name,
                       });
     b.write(sum, place);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Elements replaced
+//===----------------------------------------------------------------------===//
+
+/// The result lies on the operand, so all other elements are there.
+FailureOr<GridKernel> hone::emitReplacedElements(OpBuilder &builder,
+                                                 StringRef name,
+                                                 plan::LaunchOp launch) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto update = dyn_cast<UpdateSliceOp>(launch.getBodyBlock().front());
+  if (!update)
+    return launch.emitOpError("of family line holds no op along lines");
+  KernelBuilder b(builder, name, launch);
+  auto bufferOf = [&](Value operand) {
+    return b.buffer(cast<BlockArgument>(operand).getArgNumber());
+  };
+  Value result = b.buffer(launch.getInputs().size());
+  ArrayRef<int64_t> shape = shapeOf(update.getUpdate());
+  b.loop(b.lo(), b.hi(), 1, [&](Value item) {
+    SmallVector<Value> at = b.delinearize(item, shape);
+    Value element = b.create<memref::LoadOp>(bufferOf(update.getUpdate()), at);
+    Value first = b.create<arith::IndexCastOp>(
+        b.getIndexType(),
+        b.create<memref::LoadOp>(bufferOf(update.getAt()), ValueRange()));
+    Value &place = at[update.getDim()];
+    place = b.create<arith::AddIOp>(first, place);
+    b.create<memref::StoreOp>(element, result, at);
+  });
+  return emitItems(builder,
+                   Kernel{b.func, ShapedType::getNumElements(shape), 1});
 }
 
 //===----------------------------------------------------------------------===//

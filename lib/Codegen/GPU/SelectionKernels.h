@@ -25,7 +25,7 @@ struct LineStage {
 ///   launch has: emitLineTiles, then emitLineRanks if there are several tiles;
 ///   of a put_along emitSortedPuts besides.
 /// - Of shorter lines: emitShortOrder, emitShortPuts.
-/// - Any other op: a thread per line (CPU/LineKernels.h).
+/// - An update_slice: emitReplacedElements.
 mlir::FailureOr<llvm::SmallVector<LineStage, 3>>
 lineStages(plan::LaunchOp launch);
 
@@ -52,6 +52,10 @@ mlir::FailureOr<GridKernel> emitShortOrder(mlir::OpBuilder &builder,
 mlir::FailureOr<GridKernel> emitShortPuts(mlir::OpBuilder &builder,
                                           llvm::StringRef name,
                                           plan::LaunchOp launch);
+/// A thread per element of an update_slice's update.
+mlir::FailureOr<GridKernel> emitReplacedElements(mlir::OpBuilder &builder,
+                                                 llvm::StringRef name,
+                                                 plan::LaunchOp launch);
 
 } // namespace hone
 
