@@ -79,7 +79,7 @@ private:
   SmallVector<StringAttr> tensorAxes;
   StringAttr stateAxis;  ///< null: the mesh has none
   StringAttr expertAxis; ///< null: the mesh has none
-  int64_t batchParts = 1, stateParts = 1;
+  int64_t batchParts = 1, stateParts = 1, expertParts = 1;
   int64_t positions = 0; ///< of a sequence, where an axis divides them
   int level = 3;
   bool isKept = false; ///< what is gathered stays for the backward part
@@ -190,8 +190,10 @@ LogicalResult DistAnnotate::readMesh() {
     }
     inputAxes.batch.push_back(nameAttr);
     batchParts *= size;
-    if (name == "ep")
+    if (name == "ep") {
       expertAxis = nameAttr;
+      expertParts = size;
+    }
     if (name == "fs") {
       stateAxis = nameAttr;
       stateParts = size;
@@ -372,15 +374,24 @@ SmallVector<DimAttr> DistAnnotate::parameterDims(StringRef name, StringRef kind,
   auto divided = features.find(parameterOf(name, kind));
   if (divided != features.end() && divided->second.size() == dims.size())
     dims = divided->second;
-  if (experts.contains(parameterOf(name, kind)))
+  bool isExpert = experts.contains(parameterOf(name, kind));
+  if (isExpert)
     dims[0] = dimOf(&getContext(), expertAxis);
-  // Parts of the outermost dimension lie side by side.
-  for (auto [dim, size] : llvm::enumerate(shape))
-    if (isDivided(name, kind) && dims[dim].getAxes().empty() && size != 0 &&
-        size % stateParts == 0) {
-      dims[dim] = dimOf(&getContext(), stateAxis, memoryPriority);
-      break;
-    }
+  if (!isDivided(name, kind))
+    return dims;
+  // Parts of the outermost dimension lie side by side; also those of a rank's
+  // experts, which then need no transposition when they are gathered.
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    bool isOfExperts = dim == 0 && isExpert;
+    int64_t parts = isOfExperts ? expertParts * stateParts : stateParts;
+    if (size == 0 || size % parts != 0 ||
+        (!isOfExperts && !dims[dim].getAxes().empty()))
+      continue;
+    SmallVector<StringAttr> both(dims[dim].getAxes());
+    both.push_back(stateAxis);
+    dims[dim] = dimOf(&getContext(), both, memoryPriority);
+    break;
+  }
   return dims;
 }
 
