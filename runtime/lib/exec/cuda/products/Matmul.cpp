@@ -330,11 +330,16 @@ Status MatmulLaunches::startTuner() {
   return tuner->start();
 }
 
-void MatmulLaunches::finish() {
-  // However short the run is that measures: what it measured is fair.
-  for (const auto &[key, algorithm] : chosen)
+/// However short the run is that measures: what it measured is fair.
+void MatmulLaunches::remember(
+    const std::map<std::string, TimedAlgorithm> &algorithms) {
+  for (const auto &[key, algorithm] : algorithms)
     if (algorithm.samples != 0)
       cache.add(key, algorithm);
+}
+
+void MatmulLaunches::finish() {
+  remember(chosen);
   cache.save();
   tuner.reset();
 }
@@ -405,6 +410,9 @@ Status MatmulLaunches::agree(ProcessGroup &world,
   for (auto &[key, algorithm] : chosen)
     if (auto found = agreed.find(key); found != agreed.end())
       algorithm = found->second;
+  // Ranks that write the file at once write the same, those of all stages: one
+  // that was lost would be measured again, and may be another one then.
+  remember(agreed);
   return Status();
 }
 

@@ -119,6 +119,7 @@ private:
                   TimedAlgorithm &algorithm);
   Status find(MatmulDescriptors &call, const std::string &key,
               TimedAlgorithm &algorithm, bool &isKnown);
+  void remember(const std::map<std::string, TimedAlgorithm> &algorithms);
   std::string keyOf(const MatmulDescriptors &call) const;
 
   const Device &device;

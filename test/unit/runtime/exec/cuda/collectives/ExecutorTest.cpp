@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exec/cuda/products/Matmul.h"
 #include "support/NcclFixture.h"
 #include "support/RankStep.h"
 #include "train/MakeExecutor.h"
@@ -340,6 +341,36 @@ TEST_F(NcclExecutor, ranks_multiply_by_the_first_ones_algorithm) {
     EXPECT_EQ(latest, (std::vector<int>{3, 3, 3}));
     EXPECT_EQ(calls("cublasLtMatmulAlgoGetHeuristic"), isMeasured ? 3 : 0);
   }
+}
+
+/// Stages have products of their own. What each has measured is in the file,
+/// whichever rank writes it last.
+TEST_F(NcclExecutor, ranks_keep_the_algorithms_of_all_stages) {
+  settings.algorithmTimes = {2, 1};
+  onAll(2, [&](ProcessGroup &world) {
+    int64_t n = 16 * (world.rank() + 1);
+    MatmulLaunch launch{1, n, n, n, {}, 0, 4 * n * n, 8 * n * n, -1, -1};
+    launch.strides = {0, n, 1, 0, n, 1, 0, n, 1, 0, n, 1};
+    Device device;
+    HONERT_TRY(device.open());
+    HONERT_TRY(device.choose());
+    HONERT_TRY(device.start());
+    DeviceMemory arena;
+    HONERT_TRY(arena.allocate(device, 12 * n * n, "the arena"));
+    MatmulWorkspace workspace;
+    workspace.add(launch);
+    MatmulLaunches matmuls(device, {});
+    HONERT_TRY(matmuls.start(workspace));
+    MatmulCalls calls;
+    HONERT_TRY(matmuls.prepare("fc", launch, 0, arena, calls));
+    HONERT_TRY(matmuls.agree(world, {0, 1}));
+    if (world.rank() == 1)
+      matmuls.finish();
+    return Status();
+  });
+  std::string text = test::readFile(folder / "cache/hone/matmul-algorithms");
+  EXPECT_NE(text.find("f32 16x16"), std::string::npos) << text;
+  EXPECT_NE(text.find("f32 32x32"), std::string::npos) << text;
 }
 
 /// Of a run of one sum on two ranks.
