@@ -78,10 +78,11 @@ static double instructionShare(int arch) {
   return arch >= 100 && arch < 120 ? 0.28 : 1;
 }
 
-/// What the kernel is assumed to reach of that. Not measured: a step of 64
-/// products has 150 instructions, so that they, copies and loads from shared
-/// memory all find slots; but two blocks of a multiprocessor hide little else.
-constexpr double kernelShare = 0.75;
+/// What the kernel reaches of that: 337 to 367 TFLOP/s on an H100
+/// (docs/benchmarks/gpu). A step of 64 products has 150 instructions, so that
+/// they, copies and loads from shared memory all find slots; but two blocks of
+/// a multiprocessor hide little else.
+constexpr double kernelShare = 0.56;
 
 /// Instructions for a term of the generic kernel, two loads and conversions,
 /// product, sum and addresses, over those of an operation on elements: an
