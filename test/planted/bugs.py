@@ -448,6 +448,8 @@ BUGS = [
         "false ? loadLibraryKernels()", ("e2e/ranks-gpus-pipelines.test",)),
     Bug("algorithms-by-rank", "runtime/lib/exec/cuda/products/Matmul.cpp", "      algorithm = found->second;\n",
         "      (void)algorithm;\n", ("honert-cuda-tests",)),
+    Bug("shared-of-changed-buffer", "lib/Transforms/Plan/SplitTurns.cpp", "donor && donor.getInt() == index)",
+        "donor && donor.getInt() < 0)", ("Transforms/Plan/split-turns",)),
     Bug("cudnn-same-offset", "runtime/lib/exec/cuda/attention/Plan.cpp", "at + sizeof(int64_t)", "at", CUDNN),
     Bug("cudnn-lengths-swapped", "runtime/lib/exec/cuda/attention/Graph.cpp",
         "bounds[i] == Bound::keys ? idKeys : idQueries", "bounds[i] == Bound::keys ? idQueries : idKeys", CUDNN),

@@ -167,6 +167,7 @@ private:
   }
   Part &partOf(Role role) { return parts[partIndex[size_t(role)]]; }
   bool isKept(BlockArgument argument, Role reader) const;
+  bool isShared(Value value);
   DictionaryAttr keep(Value value, Role maker);
   void read(Value value, Role reader);
   bool isMadeIn(const Part &part, ConcatOp concat);
@@ -199,6 +200,8 @@ private:
   /// Of groups of sums of Role::BackwardWeight, those that are of the part
   /// before.
   DenseMap<Operation *, ResultNumbers> earlySums;
+  /// Of values that were asked for, whether they are shared.
+  DenseMap<Value, bool> shared;
   /// Boundaries that a later role reads than the one they are made for.
   llvm::StringSet<> readLater;
 };
@@ -325,6 +328,40 @@ bool Splitter::isKept(BlockArgument argument, Role reader) const {
          (kind == kind::input || kind == kind::rng);
 }
 
+/// A buffer that no result replaces.
+static bool isConstantBuffer(BlockArgument argument) {
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  unsigned index = argument.getArgNumber();
+  for (unsigned result = 0; result != func.getNumResults(); ++result)
+    if (auto donor =
+            func.getResultAttrOfType<IntegerAttr>(result, attr::donates);
+        donor && donor.getInt() == index)
+      return false;
+  return argString(func, index, attr::kind) == kind::buffer;
+}
+
+static bool doesLittle(Operation *op) {
+  auto group = dyn_cast<FusedOp>(op);
+  return isViewOfOperand(op) ||
+         (group && (group.getFamily() == KernelFamily::map ||
+                    group.getFamily() == KernelFamily::dataMovement));
+}
+
+/// Whether kernels that do little make `value` of nothing but buffers that stay
+/// as they are: a table of positions, a mask. All micro-batches have the same.
+bool Splitter::isShared(Value value) {
+  if (auto known = shared.find(value); known != shared.end())
+    return known->second;
+  auto argument = dyn_cast<BlockArgument>(value);
+  bool isIt =
+      argument
+          ? isConstantBuffer(argument)
+          : doesLittle(value.getDefiningOp()) &&
+                llvm::all_of(value.getDefiningOp()->getOperands(),
+                             [&](Value operand) { return isShared(operand); });
+  return shared[value] = isIt;
+}
+
 /// The state in which the part of `maker` keeps `value` for others.
 DictionaryAttr Splitter::keep(Value value, Role maker) {
   DictionaryAttr &state = kept[value];
@@ -341,7 +378,8 @@ DictionaryAttr Splitter::keep(Value value, Role maker) {
 }
 
 /// Makes `value` of the whole one that the part of `reader` has: views of what
-/// is kept are made again.
+/// is kept are made again, and what would be kept for each micro-batch though
+/// all have the same.
 void Splitter::read(Value value, Role reader) {
   Part &part = partOf(reader);
   bool isOutput = turn && value == turn.getInputs().front();
@@ -375,8 +413,9 @@ void Splitter::read(Value value, Role reader) {
     return;
   }
   Operation *op = value.getDefiningOp();
-  if (isViewOfOperand(op)) {
-    read(op->getOperand(0), reader);
+  if (isViewOfOperand(op) || isShared(value)) {
+    for (Value operand : op->getOperands())
+      read(operand, reader);
     return part.clone(*op);
   }
   part.addArgument(value, keep(value, roleOf(op)));

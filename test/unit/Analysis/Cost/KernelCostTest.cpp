@@ -116,7 +116,7 @@ ParsedFunction grouped(int64_t rows, const std::string &element) {
 }
 
 TEST(KernelCost, GroupsOfRowsPayForTheirTiles) {
-  double rate = 989e12 * 0.63 * 0.75;
+  double rate = 989e12 * 0.63 * 0.56;
   for (auto [each, tile] : {std::pair(64, 64), {512, 128}}) {
     ParsedFunction f = grouped(4 * each, "bf16");
     double flops = 2.0 * 4 * each * 256 * 512;
@@ -127,7 +127,7 @@ TEST(KernelCost, GroupsOfRowsPayForTheirTiles) {
   // Its peak is that of the instruction.
   ParsedFunction f = grouped(2048, "f16");
   EXPECT_NEAR(kernelTime(f.ops(), 0, gpu("sm_80")).computing,
-              2.0 * 2048 * 256 * 512 * 1.125 / (312e12 * 0.75), 1e-12);
+              2.0 * 2048 * 256 * 512 * 1.125 / (312e12 * 0.56), 1e-12);
 }
 
 TEST(KernelCost, GroupsOfF32HaveNoTensorCores) {
