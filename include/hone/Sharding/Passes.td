@@ -181,7 +181,8 @@ def DistAnnotate : Pass<"dist-annotate", "::mlir::ModuleOp"> {
     | `zero3-keep` | as `zero3`, but parameters are gathered once |
 
     - `fs` shards the outermost dimension of a parameter that it divides evenly and that `tp` does not shard. So shards
-      are contiguous, and a gather moves no data within a rank. A parameter without such a dimension is replicated.
+      are contiguous, and a gather moves no data within a rank. A parameter without such a dimension is replicated. A
+      tensor of experts has `fs` behind `ep` on its first dimension, if the experts of a rank are a multiple of `fs`.
     - `tp` shards one dimension of every weight that no op needs unsharded. The pass finds it by what the ops do with
       the weight, not by the weight's name. With `sequence`, reductions become reduce-scatters.
     - If an attention has fewer key heads than `tp` ranks, and as many divide `tp`, the mesh gets two axes in its place:
