@@ -45,7 +45,7 @@ torchao: a recipe of fp8 training under torch.compile, the head in bf16. "Expect
 """
 
 ESTIMATES = """
-What `honec --dry-run` expected of a step, by family of kernels, and what the kernels took.
+What `honec --dry-run` expected of a step when it was packed, by family of kernels, and what the kernels took.
 """
 
 PRODUCTS = """

@@ -66,6 +66,13 @@ struct TrialResult {
   std::vector<std::pair<std::string, std::string>> rows = {};
 };
 
+/// How long a step took by the device's clock; 0: it has none, and the host's
+/// counts.
+struct StepSeconds {
+  double sinceBegin = 0; ///< to its end, from its first launch
+  double sinceEnd = 0;   ///< from the end of the step before, if any
+};
+
 /// The launches of every function, bound to an arena: pointers resolved,
 /// library calls prepared, workspace allocated.
 class Executor {
@@ -103,9 +110,8 @@ public:
   /// The oldest step that has ended is done, and the view holds the scalars
   /// that came out of it: loss, gradient norm, loss scale.
   virtual Status collect() { return Status(); }
-  /// How long the step that was collected last took by the device's clock; 0:
-  /// it has none, and the host's counts.
-  double deviceSeconds() const { return collectedSeconds; }
+  /// Of the step that was collected last.
+  const StepSeconds &deviceSeconds() const { return collectedSeconds; }
   /// Ends a step and collects it, while no other is in flight.
   Status wait() {
     HONERT_TRY(endStep());
@@ -174,7 +180,7 @@ protected:
   std::vector<FunctionTimes> *recording = nullptr;
   bool recordsInsideGraphs = true;
   std::vector<double> stepSeconds;
-  double collectedSeconds = 0;
+  StepSeconds collectedSeconds;
 };
 
 } // namespace honert

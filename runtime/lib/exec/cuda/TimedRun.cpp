@@ -71,19 +71,20 @@ Status StepClock::start(const Device &onDevice) {
 
 Status StepClock::run() {
   bool isFirst = !std::exchange(hasBegun, true);
-  return isFirst ? steps[ended % 2].begin(device->stream()) : Status();
+  return isFirst ? steps[ended % 3].begin(device->stream()) : Status();
 }
 
 Status StepClock::endStep() {
   HONERT_TRY(run()); // where nothing was
   hasBegun = false;
-  return steps[ended++ % 2].end(device->stream());
+  return steps[ended++ % 3].end(device->stream());
 }
 
-Status StepClock::collectStep(double &seconds) {
-  const EventPair &step = steps[collected++ % 2];
-  double begin = 0, end = 0;
-  HONERT_TRY(step.read(step, begin, end));
-  seconds = end - begin;
-  return Status();
+Status StepClock::collectStep(StepSeconds &seconds) {
+  const EventPair &step = steps[collected % 3];
+  HONERT_TRY(step.length(seconds.sinceBegin));
+  seconds.sinceEnd = seconds.sinceBegin;
+  if (collected++ == 0)
+    return Status();
+  return step.secondsBehind(steps[(collected - 2) % 3], seconds.sinceEnd);
 }

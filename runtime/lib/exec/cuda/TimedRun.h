@@ -72,11 +72,12 @@ public:
   Status run();
   Status endStep();
   /// Of the oldest step that has ended, which is done.
-  Status collectStep(double &seconds);
+  Status collectStep(StepSeconds &seconds);
 
 private:
-  /// Of the step that is collected and of the one on its way.
-  EventPair steps[2];
+  /// Of the step before the one that is collected, of that one, and of the one
+  /// on its way.
+  EventPair steps[3];
   size_t ended = 0, collected = 0;
   bool hasBegun = false;
   const Device *device = nullptr;

@@ -26,6 +26,15 @@ public:
     return origin.first.secondsTo(last, end);
   }
 
+  /// Seconds from the end of `before`. Both moments have passed.
+  Status secondsBehind(const EventPair &before, double &seconds) const {
+    return before.last.secondsTo(last, seconds);
+  }
+  /// Seconds between the two, which have passed.
+  Status length(double &seconds) const {
+    return first.secondsTo(last, seconds);
+  }
+
 private:
   Status record(const DeviceEvent &event, CUstream stream) const {
     return isInGraph ? event.recordInGraph(stream) : event.record(stream);

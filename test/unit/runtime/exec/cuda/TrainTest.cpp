@@ -204,7 +204,7 @@ TEST_F(CudaTrain, profile_reads_times_of_graphs_late) {
   constexpr int timed = 10 + 1; // launches, and the graph
   EXPECT_EQ(order.substr(order.find('g')),
             "g"
-            "tt" // of step 1
+            "t" // of step 1
             "g"
             "tttt"
             "g"
