@@ -494,11 +494,12 @@ Status CudaExecutor::runOnDevice(const Function &function) {
 
 Status CudaExecutor::run(const Function &function) {
   NvtxRange range(function.name);
-  HONERT_TRY(clock.run());
   std::string name = "'" + function.name + "'";
   if (running.find(name) == std::string::npos)
     running += (running.empty() ? "" : ", ") + name;
-  Status status = runOnDevice(function);
+  Status status = clock.run();
+  if (status.ok())
+    status = runOnDevice(function);
   if (status.ok())
     return status;
   collectives.fail();

@@ -145,6 +145,22 @@ TEST_F(CudaStreams, a_fault_is_that_of_the_step_before) {
             "fail)\n");
 }
 
+/// Also where the first call of the next step tells of it.
+TEST_F(CudaStreams, a_fault_that_a_clock_meets_is_that_of_the_step_before) {
+  EXPECT_EQ(train(3).code, 0);
+  int records = calls("cuEventRecord");
+  fake().calls.clear();
+  expectsMistakes = true;
+  fake().failCall("cuEventRecord", records + 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+  fake().failCall("cuEventSynchronize", 4, CUDA_ERROR_ILLEGAL_ADDRESS);
+  Outcome outcome = train(4);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err,
+            "error: function 'step' on GPU emulated GPU (HONE_CHECK_LAUNCHES=1 "
+            "names the launch): CUDA_ERROR_ILLEGAL_ADDRESS (as told to "
+            "fail)\n");
+}
+
 TEST_F(CudaStreams, a_fault_names_all_functions_of_a_step) {
   expectsMistakes = true;
   test::TinyModel model;
