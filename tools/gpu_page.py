@@ -88,7 +88,7 @@ def loss_rows(cases: dict[str, dict]) -> list[list[str]]:
                 if task == "losses" and case["kind"] == "check" or outcome is not None and "skipped" not in outcome:
                     rows.append([shown, case["precision"], against, why_not(outcome), "", "", ""])
                 continue
-            worst = f"{outcome['worst']:.1e}" + (" **too far**" if outcome["worst"] > outcome["bound"] else "")
+            worst = f"{outcome['worst']:.1e}" + ("" if outcome["worst"] <= outcome["bound"] else " **too far**")
             launches = marks[case.get("launches", {}).get("ok")] if task == "losses" else ""
             rows.append([shown, case["precision"], against, worst, f"{outcome['bound']:.0e}",
                          marks[outcome.get("repeats")], launches])

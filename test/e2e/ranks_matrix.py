@@ -2,8 +2,9 @@
 """Trains pipelines in combination with all else: ranks_matrix.py WORKDIR HOW MADE [MODEL].
 
 A case is a model, stages, other axes with a recipe, numbers (a precision, dropout, a memory budget or state in the second
-arena), micro-batches and a schedule. With MODEL, cases of other models are left out. MADE holds the packages gpt2_heads and llama_heads of test/fixtures/cached.py, whose
-products are large enough for codes of fp8. HOW says what is covered, by as few cases as a greedy choice finds:
+arena), micro-batches and a schedule. With MODEL, cases of other models are left out. MADE holds the packages gpt2_heads
+and llama_heads of test/fixtures/cached.py, whose products are large enough for codes of fp8. HOW says what is covered, by
+as few cases as a greedy choice finds:
 
 - `pairs`: all pairs of these, but budgets and schedules with several chunks per stage, and the pairs of axes with
   numbers or micro-batches;

@@ -1358,8 +1358,8 @@ def SplitTurns : Pass<"hone-split-turns", "::mlir::ModuleOp"> {
     - **@forward** computes what the stage hands on, or the loss, and all results that are no gradients.
     - **@backward** has the rest: it begins with the gradient that `dist.turn` stood for.
     - A value that @forward computes and @backward reads is an argument of kind `saved` of both, which a result of
-      @forward replaces. Views are not saved but made again, and so is what maps and data movement make of nothing but
-      constant buffers, as tables of positions: all micro-batches have the same.
+      @forward replaces. @backward recomputes views, and what maps and data movement compute from constant buffers
+      alone, such as tables of positions: all micro-batches have the same.
     - What a stage gets or hands on is an argument of kind `boundary`: `stage1` of the stages 0 and 1, and
       `stage1.grad`, its gradient. If @backward reads one, it stays for as long instead of a copy.
 

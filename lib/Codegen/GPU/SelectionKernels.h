@@ -1,5 +1,4 @@
-//===- SelectionKernels.h - Orders, and elements placed by index -*- C++
-//-*-===//
+//===- SelectionKernels.h - Orders and placed elements ----------*- C++ -*-===//
 
 #ifndef HONE_LIB_CODEGEN_GPU_SELECTIONKERNELS_H
 #define HONE_LIB_CODEGEN_GPU_SELECTIONKERNELS_H
@@ -21,9 +20,8 @@ struct LineStage {
 /// that a CPU's have.
 ///
 /// - An argsort, topk or put_along of lines that have a LineSort, whose scratch
-/// the
-///   launch has: emitLineTiles, then emitLineRanks if there are several tiles;
-///   of a put_along emitSortedPuts besides.
+///   the launch has: emitLineTiles, then emitLineRanks if there are several
+///   tiles; of a put_along emitSortedPuts besides.
 /// - Of shorter lines: emitShortOrder, emitShortPuts.
 /// - An update_slice: emitReplacedElements.
 mlir::FailureOr<llvm::SmallVector<LineStage, 3>>

@@ -377,9 +377,8 @@ DictionaryAttr Splitter::keep(Value value, Role maker) {
   return state;
 }
 
-/// Makes `value` of the whole one that the part of `reader` has: views of what
-/// is kept are made again, and what would be kept for each micro-batch though
-/// all have the same.
+/// Makes `value` of the whole one that the part of `reader` has. It recomputes
+/// views of what is kept, and what all micro-batches share.
 void Splitter::read(Value value, Role reader) {
   Part &part = partOf(reader);
   bool isOutput = turn && value == turn.getInputs().front();

@@ -66,13 +66,6 @@ struct TrialResult {
   std::vector<std::pair<std::string, std::string>> rows = {};
 };
 
-/// How long a step took by the device's clock; 0: it has none, and the host's
-/// counts.
-struct StepSeconds {
-  double sinceBegin = 0; ///< to its end, from its first launch
-  double sinceEnd = 0;   ///< from the end of the step before, if any
-};
-
 /// The launches of every function, bound to an arena: pointers resolved,
 /// library calls prepared, workspace allocated.
 class Executor {
@@ -110,8 +103,9 @@ public:
   /// The oldest step that has ended is done, and the view holds the scalars
   /// that came out of it: loss, gradient norm, loss scale.
   virtual Status collect() { return Status(); }
-  /// Of the step that was collected last.
-  const StepSeconds &deviceSeconds() const { return collectedSeconds; }
+  /// How long the step that was collected last took by the device's clock; 0:
+  /// it has none, and the host's counts.
+  double deviceSeconds() const { return collectedSeconds; }
   /// Ends a step and collects it, while no other is in flight.
   Status wait() {
     HONERT_TRY(endStep());
@@ -180,7 +174,7 @@ protected:
   std::vector<FunctionTimes> *recording = nullptr;
   bool recordsInsideGraphs = true;
   std::vector<double> stepSeconds;
-  StepSeconds collectedSeconds;
+  double collectedSeconds = 0;
 };
 
 } // namespace honert

@@ -102,16 +102,13 @@ Status Trainer::finishStep() {
     });
     HONERT_TRY(executor->collect());
   }
-  // A step that overlaps the one before lasts from that one's end. The host may
-  // have been late to see it.
+  // A step that overlaps the one before lasts from that one's end.
   Clock::time_point now = Clock::now();
   StepFacts facts;
   facts.step = step;
   facts.seconds =
       std::chrono::duration<double>(now - std::max(start, lastEnd)).count();
-  const StepSeconds &device = executor->deviceSeconds();
-  double seconds = start < lastEnd ? device.sinceEnd : device.sinceBegin;
-  if (seconds > 0)
+  if (double seconds = executor->deviceSeconds(); seconds > 0)
     facts.seconds = seconds;
   lastEnd = now;
   if (program.argument(Kind::scalar, "lr"))

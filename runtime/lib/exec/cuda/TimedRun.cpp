@@ -70,8 +70,11 @@ Status StepClock::start(const Device &onDevice) {
 }
 
 Status StepClock::run() {
-  bool isFirst = !std::exchange(hasBegun, true);
-  return isFirst ? steps[ended % 3].begin(device->stream()) : Status();
+  if (std::exchange(hasBegun, true))
+    return Status();
+  Step &step = steps[ended % 3];
+  step.overlaps = ended != collected;
+  return step.begin(device->stream());
 }
 
 Status StepClock::endStep() {
@@ -80,11 +83,10 @@ Status StepClock::endStep() {
   return steps[ended++ % 3].end(device->stream());
 }
 
-Status StepClock::collectStep(StepSeconds &seconds) {
-  const EventPair &step = steps[collected % 3];
-  HONERT_TRY(step.length(seconds.sinceBegin));
-  seconds.sinceEnd = seconds.sinceBegin;
-  if (collected++ == 0)
-    return Status();
-  return step.secondsBehind(steps[(collected - 2) % 3], seconds.sinceEnd);
+Status StepClock::collectStep(double &seconds) {
+  const Step &step = steps[collected % 3];
+  const Step &before = steps[(collected + 2) % 3];
+  ++collected;
+  return step.overlaps ? step.readSince(before, seconds)
+                       : step.readOwn(seconds);
 }

@@ -64,20 +64,25 @@ private:
 
 /// How long steps took by the GPU's clock. The host may wait for room for the
 /// inputs of the next step before it collects one: its own clock would tell a
-/// part of the next step's time too.
+/// part of the next step's time too. A step that was put on the stream while
+/// the one before was on its way lasts from that one's end: the GPU may have
+/// waited for the host between them.
 class StepClock {
 public:
   Status start(const Device &device);
-  /// Before something is put on the main stream for a step.
+  /// Before a function is put on the main stream for a step.
   Status run();
   Status endStep();
   /// Of the oldest step that has ended, which is done.
-  Status collectStep(StepSeconds &seconds);
+  Status collectStep(double &seconds);
 
 private:
-  /// Of the step before the one that is collected, of that one, and of the one
-  /// on its way.
-  EventPair steps[3];
+  struct Step : EventPair {
+    bool overlaps = false; ///< began before the last one was collected
+  };
+  /// Of the step that was collected last, of the one that is, and of the one on
+  /// its way.
+  Step steps[3];
   size_t ended = 0, collected = 0;
   bool hasBegun = false;
   const Device *device = nullptr;

@@ -1,6 +1,6 @@
 // RUN: hone-opt %s --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s
 
-// A table of a constant buffer alone is made again by the backward part. One of a buffer that micro-batches change, and one
+// The backward part recomputes a table of a constant buffer alone. One of a buffer that micro-batches change, and one
 // of a parameter, are kept for each micro-batch.
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[CONSTANT:[^ ]*]]: tensor<8xf32> {hone.fqn = "constant", hone.kind = "buffer"}

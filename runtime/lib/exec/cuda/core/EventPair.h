@@ -25,14 +25,12 @@ public:
     HONERT_TRY(origin.first.secondsTo(first, begin));
     return origin.first.secondsTo(last, end);
   }
-
-  /// Seconds from the end of `before`. Both moments have passed.
-  Status secondsBehind(const EventPair &before, double &seconds) const {
-    return before.last.secondsTo(last, seconds);
-  }
-  /// Seconds between the two, which have passed.
-  Status length(double &seconds) const {
+  /// Seconds of what is between, and from the end of `before` to this end.
+  Status readOwn(double &seconds) const {
     return first.secondsTo(last, seconds);
+  }
+  Status readSince(const EventPair &before, double &seconds) const {
+    return before.last.secondsTo(last, seconds);
   }
 
 private:

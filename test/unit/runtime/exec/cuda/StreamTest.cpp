@@ -1,5 +1,6 @@
 //===- StreamTest.cpp - What runs beside what on a GPU --------------------===//
 
+#include "exec/cuda/TimedRun.h"
 #include "support/CudaFixture.h"
 
 #include <cmath>
@@ -124,6 +125,42 @@ TEST_F(CudaStreams, a_checkpoint_waits_for_its_step) {
   std::string log = test::readFile(folder / "log");
   EXPECT_LT(log.find("\"step\":3,\"loss\""), log.find("\"val_loss\""));
   EXPECT_LT(log.find("\"val_loss\""), log.find("\"step\":4,\"loss\""));
+}
+
+/// A GPU that waited for the host between two steps waited in the second.
+TEST_F(CudaStreams, a_step_lasts_from_the_end_of_the_one_before) {
+  Device device;
+  ASSERT_TRUE(device.open().ok() && device.choose().ok() &&
+              device.start().ok());
+  StepClock clock;
+  ASSERT_TRUE(clock.start(device).ok());
+  auto pass = [&](double milliseconds) {
+    (void)fake::enqueue(device.stream(), [=] {
+      fake().milliseconds += milliseconds;
+      return CUDA_SUCCESS;
+    });
+  };
+  auto step = [&](double milliseconds) {
+    EXPECT_TRUE(clock.run().ok());
+    pass(milliseconds);
+    EXPECT_TRUE(clock.endStep().ok());
+  };
+  auto collected = [&] {
+    EXPECT_TRUE(device.synchronize("steps").ok());
+    double seconds = 0;
+    EXPECT_TRUE(clock.collectStep(seconds).ok());
+    return seconds * 1e3;
+  };
+  step(1);
+  for (double idle : {2, 4}) { // the one before is on its way
+    pass(idle);
+    step(8);
+    EXPECT_FLOAT_EQ(collected(), idle == 2 ? 1 : 10);
+  }
+  EXPECT_FLOAT_EQ(collected(), 12);
+  pass(16); // what is done between steps is of none
+  step(32);
+  EXPECT_FLOAT_EQ(collected(), 32);
 }
 
 //===----------------------------------------------------------------------===//
