@@ -245,7 +245,8 @@ Status CudaExecutor::agreeOnAlgorithms() {
 /// A library loads a kernel when it is launched first, and may wait meanwhile
 /// for all that runs (CUDA C++ Programming Guide, "Lazy Loading"): for a
 /// message too, which may wait for what the kernel computes. So all calls run
-/// once, on an arena of zeros, in which nothing is kept yet.
+/// once, on an arena of zeros, in which nothing is kept yet. They leave NaNs
+/// there: what nobody has written is no number then.
 Status CudaExecutor::loadLibraryKernels() {
   HONERT_TRY(zero(0, program.arenaBytes));
   for (auto &[function, bound] : functions)
@@ -253,7 +254,11 @@ Status CudaExecutor::loadLibraryKernels() {
       if (std::holds_alternative<MatmulLaunch>(launch.launch->action) ||
           std::holds_alternative<AttentionLaunch>(launch.launch->action))
         HONERT_TRY(enqueue(launch));
-  return Status();
+  return device.check(device.functions().cuMemsetD8Async(
+                          deviceArena.at(0), 0xff,
+                          static_cast<size_t>(program.arenaBytes),
+                          device.stream()),
+                      "memory of the GPU cannot be set");
 }
 
 Status CudaExecutor::start() {

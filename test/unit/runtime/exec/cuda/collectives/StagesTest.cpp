@@ -6,6 +6,7 @@
 #include "train/MakeExecutor.h"
 #include "train/Trainer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -183,6 +184,29 @@ TEST_F(NcclStages, a_message_that_fails) {
       0u)
       << seen[0].message();
   EXPECT_FALSE(seen[1].ok());
+}
+
+/// Products that ran at the start to be loaded leave no zeros, which a read of
+/// what nobody wrote would take for a value.
+TEST_F(NcclStages, memory_nobody_wrote_is_not_zero) {
+  StagedModel model;
+  model.stages = 2;
+  ProgramPtr program = makeProgram();
+  describe(model, program.get());
+  settings.kernels = moveToDevice(program.get(), code);
+  joinStages(*program);
+  for (const Status &status : onRanks(2, [&](ProcessGroup &world) {
+         const Program &stage = program->ofRank(world.rank());
+         ThreadPool pool(1);
+         auto executor = makeExecutor(stage, pool, false, &world);
+         HONERT_TRY(executor->start());
+         HONERT_TRY(executor->fetch(0, stage.arenaBytes));
+         const char *arena = executor->arena().at(0);
+         EXPECT_EQ(std::count(arena, arena + stage.arenaBytes, '\xff'),
+                   stage.arenaBytes);
+         return Status();
+       }))
+    EXPECT_EQ(status.message(), "");
 }
 
 class NcclStagesDeathTest : public NcclStages {
