@@ -328,16 +328,27 @@ bool Splitter::isKept(BlockArgument argument, Role reader) const {
          (kind == kind::input || kind == kind::rng);
 }
 
-/// A buffer that no result replaces.
+static bool replacesBuffer(func::FuncOp func, StringRef name) {
+  for (unsigned result = 0; result != func.getNumResults(); ++result)
+    if (resultString(func, result, attr::kind) == kind::buffer &&
+        resultString(func, result, attr::fqn) == name)
+      return true;
+  return false;
+}
+
+/// A buffer that no result replaces, also not of another chunk.
 static bool isConstantBuffer(BlockArgument argument) {
   auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   unsigned index = argument.getArgNumber();
-  for (unsigned result = 0; result != func.getNumResults(); ++result)
-    if (auto donor =
-            func.getResultAttrOfType<IntegerAttr>(result, attr::donates);
-        donor && donor.getInt() == index)
-      return false;
-  return argString(func, index, attr::kind) == kind::buffer;
+  StringRef name = argString(func, index, attr::fqn);
+  if (argString(func, index, attr::kind) != kind::buffer ||
+      replacesBuffer(func, name))
+    return false;
+  auto module = func->getParentOfType<ModuleOp>();
+  return !module ||
+         llvm::none_of(module.getOps<func::FuncOp>(), [&](func::FuncOp other) {
+           return replacesBuffer(other, name);
+         });
 }
 
 static bool doesLittle(Operation *op) {

@@ -1,7 +1,11 @@
 // RUN: hone-opt %s --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s
 
 // The backward part recomputes a table of a constant buffer alone. One of a buffer that micro-batches change, and one
-// of a parameter, are kept for each micro-batch.
+// of a parameter, are kept for each micro-batch; so is one of a buffer that another function changes (OTHER).
+// RUN: sed -e 's/"other"/"constant"/' %s \
+// RUN:   | hone-opt --pass-pipeline="builtin.module(builtin.module(hone-split-turns))" | FileCheck %s --check-prefix=OTHER
+// OTHER-LABEL: func.func @forward(
+// OTHER-SAME: hone.fqn = "saved.2", hone.kind = "saved"
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[CONSTANT:[^ ]*]]: tensor<8xf32> {hone.fqn = "constant", hone.kind = "buffer"}
 // CHECK-SAME: hone.fqn = "saved.0", hone.kind = "saved"
@@ -66,6 +70,10 @@ module attributes {dist.stages = 2 : i64} {
         hone.yield %s : tensor<8xf32>
       }
       return %new, %next : tensor<4x8xf32>, tensor<8xf32>
+    }
+    func.func @update(%b: tensor<8xf32> {hone.fqn = "other", hone.kind = "buffer"})
+        -> (tensor<8xf32> {hone.donates = 0 : i64, hone.fqn = "other", hone.kind = "buffer"}) {
+      return %b : tensor<8xf32>
     }
   }
 }
