@@ -1,6 +1,7 @@
 //===- SearchMesh.cpp - Plans for many ranks ------------------------------===//
 
 #include "Compilation.h"
+#include "hone/Analysis/Cost/GroupedTiles.h"
 #include "hone/Analysis/Cost/StepFlops.h"
 #include "hone/Report/MeshSearch.h"
 #include "hone/Sharding/Describe/DescribeModel.h"
@@ -58,6 +59,20 @@ static double productTimeOf(mlir::ModuleOp module,
     marked += dot.getQuantized() && rate > 0 ? flops * narrow / rate : flops;
   });
   return plain > 0 ? marked / plain : 1;
+}
+
+/// Of a step's products of experts: by the kernel that a GPU has for them.
+static double expertTimeOf(mlir::ModuleOp module,
+                           const TargetDescription &target) {
+  double flops = 0, seconds = 0;
+  module.walk([&](GroupedDotOp dot) {
+    flops += double(dot.getCost().flops);
+    seconds += groupedSeconds(dot, target);
+  });
+  double narrow =
+      target.matmulFlopsPerSecond(mlir::BFloat16Type::get(module.getContext()));
+  return target.kind == TargetKind::CUDA && flops > 0 ? seconds * narrow / flops
+                                                      : 1;
 }
 
 /// Sets what the step says of parameters and of its arithmetic.
@@ -221,6 +236,7 @@ llvm::Expected<search::Model> Compilation::describeModel() {
   if (mlir::failed(target))
     return alreadyPrinted();
   model->productTime = productTimeOf(*module, *target);
+  model->expertTime = expertTimeOf(*module, *target);
   model->attention = attentionKernelOf(options);
   return std::move(*model);
 }

@@ -44,6 +44,13 @@ static Error readPositive(const llvm::Twine &name, const json::Value &value,
   return readNumber(name, value, 0, /*mayBeLow=*/false, result, "a number > 0");
 }
 
+static Error readShare(StringRef key, const json::Value &value,
+                       double &result) {
+  if (Error error = readPositive(key, value, result))
+    return error;
+  return result <= 1 ? Error::success() : wrong(key, value, "a number <= 1");
+}
+
 static Error readLink(const std::string &name, const json::Value &value,
                       dist::Link &link) {
   std::string where = "link '" + name + "'";
@@ -109,12 +116,10 @@ static Error readEntry(StringRef key, const json::Value &value,
     return readPositive(key, value, cluster.memoryBytes);
   if (key == "memory_bandwidth")
     return readPositive(key, value, cluster.memoryBandwidth);
-  if (key == "kernel_efficiency") {
-    if (Error error = readPositive(key, value, cluster.efficiency))
-      return error;
-    return cluster.efficiency <= 1 ? Error::success()
-                                   : wrong(key, value, "a number <= 1");
-  }
+  if (key == "kernel_efficiency")
+    return readShare(key, value, cluster.efficiency);
+  if (key == "expert_efficiency")
+    return readShare(key, value, cluster.expertEfficiency);
   if (key == "gpus_per_node") {
     std::optional<int64_t> count = value.getAsInteger();
     if (!count || *count < 1)
@@ -124,7 +129,8 @@ static Error readEntry(StringRef key, const json::Value &value,
   }
   return wrong("'" + key + "'", value,
                "gpus_per_node, inside, between, links, peak_flops, "
-               "kernel_efficiency, memory or memory_bandwidth");
+               "kernel_efficiency, expert_efficiency, memory or "
+               "memory_bandwidth");
 }
 
 Error hone::parseCluster(StringRef text, Cluster &cluster) {

@@ -50,6 +50,7 @@ public:
 
 private:
   double productSeconds(double flops) const;
+  double expertProductSeconds() const;
   double weightSeconds(double parameters) const;
   double denseSeconds() const;
   double expertSeconds() const;
@@ -88,6 +89,13 @@ double UnitModel::productSeconds(double flops) const {
   return share * flops / t / (cluster.peakFlops * cluster.efficiency);
 }
 
+double UnitModel::expertProductSeconds() const {
+  double time = cluster.expertEfficiency > 0
+                    ? cluster.efficiency / cluster.expertEfficiency
+                    : model.expertTime;
+  return productSeconds(unit.expertFlops * time);
+}
+
 /// Until so many weights are read.
 double UnitModel::weightSeconds(double parameters) const {
   return parameters * model.weightBytes / t / cluster.memoryBandwidth;
@@ -100,7 +108,7 @@ double UnitModel::denseSeconds() const {
 
 /// A rank's experts get as many rows as it has itself.
 double UnitModel::expertSeconds() const {
-  return std::max(productSeconds(unit.expertFlops),
+  return std::max(expertProductSeconds(),
                   weightSeconds(unit.expertParameters / double(plan.ep)));
 }
 
@@ -128,12 +136,13 @@ double UnitModel::sumSeconds() const {
 /// Each gradient is added to what is in memory: with few tokens in a
 /// micro-batch, that takes longer than the product.
 double UnitModel::weightGradientSeconds() const {
-  auto of = [&](double flops, double parameters) {
+  auto of = [&](double products, double parameters) {
     double bytes = 2 * parameters * model.gradientBytes / t;
-    return std::max(productSeconds(flops), bytes / cluster.memoryBandwidth);
+    return std::max(products, bytes / cluster.memoryBandwidth);
   };
-  return of(unit.productFlops * model.productTime, unit.parameters) +
-         of(unit.expertFlops, unit.expertParameters / double(plan.ep));
+  return of(productSeconds(unit.productFlops * model.productTime),
+            unit.parameters) +
+         of(expertProductSeconds(), unit.expertParameters / double(plan.ep));
 }
 
 //===----------------------------------------------------------------------===//

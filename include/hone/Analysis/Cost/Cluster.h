@@ -16,6 +16,9 @@ struct Cluster {
   double efficiency;      ///< share of that which products reach
   double memoryBytes;     ///< what fits
   double memoryBandwidth; ///< bytes per second that kernels reach
+  /// The share that products of experts reach; 0: as the target's kernel for
+  /// them, beside other products.
+  double expertEfficiency = 0;
 
   /// Nodes of eight A100 with 80 GB, NVLink and InfiniBand, as in PTD-P. The
   /// efficiency is fitted to its table (docs/benchmarks/cluster-model.md).
@@ -28,7 +31,7 @@ struct Cluster {
 ///    "links": {"net": {"latency": 14e-6, "bandwidth": 22e9,
 ///                      "between_nodes": true}},
 ///    "peak_flops": 312e12, "kernel_efficiency": 0.695,
-///    "memory": 80e9, "memory_bandwidth": 1.7e12}
+///    "expert_efficiency": 0.4, "memory": 80e9, "memory_bandwidth": 1.7e12}
 ///
 /// Seconds, bytes and bytes per second; `links` may change known kinds and add
 /// others; one with the name of an axis is that axis's. `samples`, which

@@ -82,6 +82,8 @@ struct Model {
   /// Seconds of the products with dense weights over those that they would take
   /// in 16-bit types: below 1 where some are of codes of 8 bits.
   double productTime = 1;
+  /// The same of products of experts, whose kernel has a rate of its own.
+  double expertTime = 1;
 
   // What sizes of axes must divide; 0: the model has none.
   int64_t heads = 0, keyHeads = 0;

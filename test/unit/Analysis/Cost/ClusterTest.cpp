@@ -22,7 +22,7 @@ TEST(Cluster, EntriesReplaceWhatIsKnown) {
                        "between_nodes": true},
               "pcie": {"bandwidth": 12e9}},
     "peak_flops": 1e15, "kernel_efficiency": 0.5, "memory": 4e10,
-    "memory_bandwidth": 3e12})",
+    "expert_efficiency": 0.4, "memory_bandwidth": 3e12})",
                                    cluster);
   ASSERT_FALSE(error) << llvm::toString(std::move(error));
   EXPECT_EQ(cluster.network.ranksPerNode, 4);
@@ -34,6 +34,7 @@ TEST(Cluster, EntriesReplaceWhatIsKnown) {
   EXPECT_EQ(cluster.network.find("net")->bandwidth, 22e9);
   EXPECT_EQ(cluster.peakFlops, 1e15);
   EXPECT_EQ(cluster.efficiency, 0.5);
+  EXPECT_EQ(cluster.expertEfficiency, 0.4);
   EXPECT_EQ(cluster.memoryBytes, 4e10);
   EXPECT_EQ(cluster.memoryBandwidth, 3e12);
   EXPECT_EQ(problemOf("{}"), "");
@@ -52,7 +53,8 @@ TEST(Cluster, ErrorsNameTheEntry) {
             "peak_flops is \"fast\", expected a number > 0");
   EXPECT_EQ(problemOf(R"({"nodes": 4})"),
             "'nodes' is 4, expected gpus_per_node, inside, between, links, "
-            "peak_flops, kernel_efficiency, memory or memory_bandwidth");
+            "peak_flops, kernel_efficiency, expert_efficiency, memory or "
+            "memory_bandwidth");
   EXPECT_EQ(problemOf(R"({"links": 3})"),
             "links is 3, expected an object with a link of each name");
   EXPECT_EQ(problemOf(R"({"links": {"net": 3}})"),

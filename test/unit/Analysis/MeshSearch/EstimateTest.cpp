@@ -75,6 +75,23 @@ TEST(MeshEstimate, OneRankWaitsForNobody) {
               flops * double(model.sequences) / (312e12 * 0.695), 1e-9);
 }
 
+TEST(MeshEstimate, ExpertsHaveTheRateOfTheirKernelOrOfTheCluster) {
+  Model model = smallModel(4, 1024, /*hasExperts=*/true);
+  auto products = [&](const Cluster &cluster) {
+    Cost cost = Estimator(model, cluster).estimate(plan("dp=1,micro=4"));
+    return cost.seconds[Part::Products];
+  };
+  Cluster cluster = Cluster::ofA100();
+  double even = products(cluster), experts = 0;
+  for (const Unit &unit : model.units)
+    experts += 3 * unit.expertFlops * double(model.sequences) /
+               (cluster.peakFlops * cluster.efficiency);
+  model.expertTime = 2;
+  EXPECT_NEAR(products(cluster), even + experts, 1e-9);
+  cluster.expertEfficiency = cluster.efficiency / 4;
+  EXPECT_NEAR(products(cluster), even + 3 * experts, 1e-9);
+}
+
 TEST(MeshEstimate, EachAxisExchangesWhatItDivides) {
   Model model = smallModel(4, 1024, /*hasExperts=*/true);
   auto has = [&](const char *text, Part part) {
