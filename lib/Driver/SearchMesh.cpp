@@ -61,18 +61,17 @@ static double productTimeOf(mlir::ModuleOp module,
   return plain > 0 ? marked / plain : 1;
 }
 
-/// Of a step's products of experts: by the kernel that a GPU has for them.
+/// Of a step's products of experts: by the kernel that a GPU has for them,
+/// beside other products of their type.
 static double expertTimeOf(mlir::ModuleOp module,
                            const TargetDescription &target) {
-  double flops = 0, seconds = 0;
+  double dense = 0, seconds = 0;
   module.walk([&](GroupedDotOp dot) {
-    flops += double(dot.getCost().flops);
+    mlir::Type element = mlir::getElementTypeOrSelf(dot.getInput().getType());
+    dense += double(dot.getCost().flops) / target.matmulFlopsPerSecond(element);
     seconds += groupedSeconds(dot, target);
   });
-  double narrow =
-      target.matmulFlopsPerSecond(mlir::BFloat16Type::get(module.getContext()));
-  return target.kind == TargetKind::CUDA && flops > 0 ? seconds * narrow / flops
-                                                      : 1;
+  return target.kind == TargetKind::CUDA && dense > 0 ? seconds / dense : 1;
 }
 
 /// Sets what the step says of parameters and of its arithmetic.

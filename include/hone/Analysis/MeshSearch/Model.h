@@ -82,7 +82,8 @@ struct Model {
   /// Seconds of the products with dense weights over those that they would take
   /// in 16-bit types: below 1 where some are of codes of 8 bits.
   double productTime = 1;
-  /// The same of products of experts, whose kernel has a rate of its own.
+  /// Those of products of experts, whose kernel has a rate of its own, over
+  /// those of dense products of the same types.
   double expertTime = 1;
 
   // What sizes of axes must divide; 0: the model has none.
