@@ -160,8 +160,8 @@ struct State {
                  bool mayCapture = false);
   CUresult mistake(CUresult code, const std::string &text);
   /// A kernel is launched or asked about. The driver loads it the first time,
-  /// and may wait for all that runs: a mistake while a message waits for
-  /// another rank, which may wait for this kernel.
+  /// and may wait for all that runs: a mistake while a message of a stage
+  /// waits for another one, which may wait for this kernel.
   CUresult load(const std::string &kernel);
   void born(const char *kind) { ++live[kind]; }
   void died(const char *kind);
@@ -178,7 +178,7 @@ struct State {
   double milliseconds = 0;      ///< time of the device
   int64_t setSinceProduct = 0;  ///< bytes that were set after a product ran
   std::set<std::string> loaded; ///< kernels
-  int messages = 0;             ///< under way, between two ranks
+  int messages = 0;             ///< under way, of one way
   std::map<const char *, int64_t> deviceMemory, pinnedMemory, registeredMemory;
   std::set<CUevent> events; ///< that are not destroyed
 };

@@ -70,7 +70,9 @@ static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
   comm->issued += !isRecorded;
   // What a graph has many runs of waits for the other ranks by itself.
   bool isBeside = operation.kind == Operation::messages && !isRecorded;
-  state().messages += isBeside;
+  // Whoever sends and receives at once does so in the order of all ranks.
+  bool isOneWay = isBeside && ends.size() == 1;
+  state().messages += isOneWay;
   auto work = [=, ends = std::move(ends),
                passage = std::shared_ptr<Passage>()]() mutable -> CUresult {
     if (comm->isAborted)
@@ -82,7 +84,7 @@ static ncclResult_t put(const std::shared_ptr<NcclComm> &comm, CUstream stream,
     CUresult result = isBeside ? passage->look() : pass();
     bool isDone = result != CUDA_ERROR_NOT_READY;
     comm->executed += !isRecorded && isDone;
-    state().messages -= isBeside && isDone;
+    state().messages -= isOneWay && isDone;
     return result;
   };
   if (CUresult failed = enqueue(stream, std::move(work), isBeside))
