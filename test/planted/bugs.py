@@ -448,7 +448,7 @@ BUGS = [
         "false ? loadLibraryKernels()", ("e2e/ranks-gpus-pipelines.test",)),
     Bug("algorithms-by-rank", "runtime/lib/exec/cuda/products/Matmul.cpp", "      algorithm = found->second;\n",
         "      (void)algorithm;\n", ("honert-cuda-tests",)),
-    Bug("shared-of-changed-buffer", "lib/Transforms/Plan/SplitTurns.cpp", "        resultString(func, result, attr::fqn) == name)",
+    Bug("shared-of-changed-buffer", "lib/Transforms/Plan/SharedValues.cpp", "        resultString(func, result, attr::fqn) == name)",
         "        resultString(func, result, attr::fqn).empty())", ("Transforms/Plan/split-turns",)),
     Bug("cudnn-same-offset", "runtime/lib/exec/cuda/attention/Plan.cpp", "at + sizeof(int64_t)", "at", CUDNN),
     Bug("cudnn-lengths-swapped", "runtime/lib/exec/cuda/attention/Graph.cpp",

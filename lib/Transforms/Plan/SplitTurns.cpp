@@ -8,6 +8,7 @@
 
 #include "SplitTurns.h"
 
+#include "SharedValues.h"
 #include "SplitSums.h"
 #include "hone/Analysis/Layout/Views.h"
 #include "hone/IR/ForwardOps.h"
@@ -167,7 +168,6 @@ private:
   }
   Part &partOf(Role role) { return parts[partIndex[size_t(role)]]; }
   bool isKept(BlockArgument argument, Role reader) const;
-  bool isShared(Value value);
   DictionaryAttr keep(Value value, Role maker);
   void read(Value value, Role reader);
   bool isMadeIn(const Part &part, ConcatOp concat);
@@ -200,8 +200,7 @@ private:
   /// Of groups of sums of Role::BackwardWeight, those that are of the part
   /// before.
   DenseMap<Operation *, ResultNumbers> earlySums;
-  /// Of values that were asked for, whether they are shared.
-  DenseMap<Value, bool> shared;
+  SharedValues shared;
   /// Boundaries that a later role reads than the one they are made for.
   llvm::StringSet<> readLater;
 };
@@ -328,51 +327,6 @@ bool Splitter::isKept(BlockArgument argument, Role reader) const {
          (kind == kind::input || kind == kind::rng);
 }
 
-static bool replacesBuffer(func::FuncOp func, StringRef name) {
-  for (unsigned result = 0; result != func.getNumResults(); ++result)
-    if (resultString(func, result, attr::kind) == kind::buffer &&
-        resultString(func, result, attr::fqn) == name)
-      return true;
-  return false;
-}
-
-/// A buffer that no result replaces, also not of another chunk.
-static bool isConstantBuffer(BlockArgument argument) {
-  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  unsigned index = argument.getArgNumber();
-  StringRef name = argString(func, index, attr::fqn);
-  if (argString(func, index, attr::kind) != kind::buffer ||
-      replacesBuffer(func, name))
-    return false;
-  auto module = func->getParentOfType<ModuleOp>();
-  return !module ||
-         llvm::none_of(module.getOps<func::FuncOp>(), [&](func::FuncOp other) {
-           return replacesBuffer(other, name);
-         });
-}
-
-static bool doesLittle(Operation *op) {
-  auto group = dyn_cast<FusedOp>(op);
-  return isViewOfOperand(op) ||
-         (group && (group.getFamily() == KernelFamily::map ||
-                    group.getFamily() == KernelFamily::dataMovement));
-}
-
-/// Whether kernels that do little make `value` of nothing but buffers that stay
-/// as they are: a table of positions, a mask. All micro-batches have the same.
-bool Splitter::isShared(Value value) {
-  if (auto known = shared.find(value); known != shared.end())
-    return known->second;
-  auto argument = dyn_cast<BlockArgument>(value);
-  bool isIt =
-      argument
-          ? isConstantBuffer(argument)
-          : doesLittle(value.getDefiningOp()) &&
-                llvm::all_of(value.getDefiningOp()->getOperands(),
-                             [&](Value operand) { return isShared(operand); });
-  return shared[value] = isIt;
-}
-
 /// The state in which the part of `maker` keeps `value` for others.
 DictionaryAttr Splitter::keep(Value value, Role maker) {
   DictionaryAttr &state = kept[value];
@@ -423,7 +377,7 @@ void Splitter::read(Value value, Role reader) {
     return;
   }
   Operation *op = value.getDefiningOp();
-  if (isViewOfOperand(op) || isShared(value)) {
+  if (isViewOfOperand(op) || shared.has(value)) {
     for (Value operand : op->getOperands())
       read(operand, reader);
     return part.clone(*op);
