@@ -5,6 +5,7 @@
 #include "Codegen/Common/ElementwiseArith.h"
 #include "Codegen/Common/ScalarEmitter.h"
 #include "CopyKernels.h"
+#include "LineKernels.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/MapVector.h"
@@ -94,11 +95,8 @@ static void store(KernelBuilder &b, Value element, Value buffer,
 /// read before the sum is written there, so the output may be the input.
 static std::optional<Kernel> emitLineSums(OpBuilder &builder, StringRef name,
                                           plan::LaunchOp launch) {
-  Block &body = launch.getBodyBlock();
-  auto op = dyn_cast<CumsumOp>(body.front());
-  if (!op || op->getNextNode() != body.getTerminator() ||
-      !isa<BlockArgument>(op.getOperand()) ||
-      !llvm::equal(body.getTerminator()->getOperands(), op->getResults()))
+  auto op = dyn_cast_if_present<CumsumOp>(onlyOpOf(launch));
+  if (!op)
     return std::nullopt;
   int64_t dim = op.getDim(), size = shapeOf(op)[dim];
   SmallVector<int64_t> lines(shapeOf(op));

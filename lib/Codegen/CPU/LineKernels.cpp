@@ -287,14 +287,19 @@ void LineEmitter::update(UpdateSliceOp update) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-FailureOr<Operation *> hone::lineOpOf(plan::LaunchOp launch) {
+Operation *hone::onlyOpOf(plan::LaunchOp launch) {
   Block &body = launch.getBodyBlock();
   Operation *op = &body.front();
   bool isAlone =
       op->getNextNode() == body.getTerminator() &&
       llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) &&
       llvm::equal(body.getTerminator()->getOperands(), op->getResults());
-  if (!isAlone)
+  return isAlone ? op : nullptr;
+}
+
+FailureOr<Operation *> hone::lineOpOf(plan::LaunchOp launch) {
+  Operation *op = onlyOpOf(launch);
+  if (!op)
     return launch.emitOpError("of family line holds other ops than one along "
                               "lines, of inputs");
   return op;

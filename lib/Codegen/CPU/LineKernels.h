@@ -8,8 +8,11 @@
 
 namespace hone {
 
-/// The only op of a launch of family line, whose operands are its inputs; any
-/// other body is an error at it.
+/// The only op of a launch, whose operands are the launch's inputs and whose
+/// results are its outputs; null where the body is another one.
+mlir::Operation *onlyOpOf(plan::LaunchOp launch);
+
+/// The only op of a launch of family line; any other body is an error at it.
 mlir::FailureOr<mlir::Operation *> lineOpOf(plan::LaunchOp launch);
 
 /// Kernel of a launch of one argsort, topk, put_along or update_slice: a work

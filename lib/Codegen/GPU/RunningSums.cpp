@@ -2,6 +2,7 @@
 
 #include "Reductions.h"
 
+#include "Codegen/CPU/LineKernels.h"
 #include "Codegen/Common/ElementwiseArith.h"
 #include "Codegen/Common/KernelBuilder.h"
 #include "hone/Analysis/Memory/Scratch.h"
@@ -100,11 +101,8 @@ void SumWarp::emit() {
 
 std::optional<GridKernel>
 hone::emitRunningSums(DeviceBuilder &b, StringRef name, plan::LaunchOp launch) {
-  Block &body = launch.getBodyBlock();
-  auto op = dyn_cast<CumsumOp>(body.front());
-  if (!op || op->getNextNode() != body.getTerminator() ||
-      !isa<BlockArgument>(op.getOperand()) ||
-      !llvm::equal(body.getTerminator()->getOperands(), op->getResults()))
+  auto op = dyn_cast_if_present<CumsumOp>(onlyOpOf(launch));
+  if (!op)
     return std::nullopt;
   SumWarp warp(b, launch, op);
   if (warp.size <= LineSort::shortLine)
